@@ -221,14 +221,17 @@ class SkBuff(KernelStruct):
         skb.put_data(data)
         return skb
 
-    def take_buffer(self, room: int, headroom: int) -> None:
-        """__build_skb_around() and skb_reserve(): an empty packet in a buffer of `room` bytes of its own."""
+    def take_buffer(self, room: int, headroom: int, truesize: int = 0) -> None:
+        """__build_skb_around() and skb_reserve(): an empty packet in a buffer of `room` bytes of its own.
+
+        It is charged with `truesize` bytes, where that is not what it takes.
+        """
         head = self.mem.alloc(room, SMP_CACHE_BYTES)
         self.set("head", head)
         self.set_mark("end", room - shinfo_room(self.kernel))
         self.set("data", head + headroom)
         self.set_mark("tail", headroom)
-        self.set("truesize", skb_data_align(self.kernel.sizeof("sk_buff")) + room)
+        self.set("truesize", truesize or skb_data_align(self.kernel.sizeof("sk_buff")) + room)
         self.set("users", 1)
         self.set("mac_header", UNSET)
         self.set("transport_header", UNSET)

@@ -25,11 +25,13 @@ from arch.abi.rtnetlink import (
     RTPROT_BOOT,
 )
 from arch.abi.socket import AF_INET, AF_INET6
+from bpf.layout import layout_of
 from simkernel.kernel.namespaces import Namespace
 from simkernel.net import packet, proc, sysctl
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
 from simkernel.net.core import datagram, device, neighbour
+from simkernel.net.core.charges import Charges
 from simkernel.net.core.device import NET_RX_SOFTIRQ, NET_TX_SOFTIRQ, NIC_IRQ
 from simkernel.net.core.net_namespace import init_namespace, setup_net, sweep
 from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, Nexthop, Route
@@ -92,7 +94,7 @@ __all__ = ["DECLARED", "Net", "Network", "inject", "install"]
 
 def install(k: NetKernel) -> None:
     """Create the network of a booting kernel: the first namespace with its devices, protocol tables, /proc/net."""
-    k.net = Network(k.random, k.seed)
+    k.net = Network(k.random, k.seed, Charges(layout_of(k.types), k.version))
     k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
     k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy()}
     k.net.solicitors = {AF_INET: arp.Arp(k), AF_INET6: ndisc.Ndisc(k)}

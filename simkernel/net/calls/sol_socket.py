@@ -99,7 +99,7 @@ def _get_pacing_rate(k: NetKernel, sk: Sock, room: int) -> bytes:
 
 def _get_meminfo(k: NetKernel, sk: Sock, room: int) -> bytes:
     """sk_get_meminfo()."""
-    values = (sk.rmem, sk.rcvbuf, 0, sk.sndbuf, 0, 0, 0, 0, sk.drops)
+    values = (sk.rmem, sk.rcvbuf, sk.wmem, sk.sndbuf, 0, 0, 0, 0, sk.drops)
     return b"".join(value.to_bytes(4, k.mem.byteorder) for value in values)
 
 

@@ -20,7 +20,7 @@ def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
     if sock.filter is not None and filtered(sock, packet, 1):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sock.addr)
         return 0
-    if sock.rmem + packet.truesize > sock.rcvbuf:
+    if sock.rmem >= sock.rcvbuf:
         sock.dropped()
         k.trace("sock_rcvqueue_full", sock.addr, packet.addr)
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sock.addr)

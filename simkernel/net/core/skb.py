@@ -74,12 +74,12 @@ class Skb(SkBuff):
         self.assigned: Owner | None = None  # a sock that a program has chosen (bpf_sk_assign)
 
     @classmethod
-    def alloc(cls, k: KernelFace, size: int, addr: int = 0) -> Skb:
+    def alloc(cls, k: KernelFace, size: int, addr: int = 0, truesize: int = 0) -> Skb:
         """An empty packet with room for `size` bytes and headers, in the struct at `addr` if there is one already."""
         host = PacketMemory(k.mem, layout_of(k.types))
         skb = cls(host, addr) if addr else cls.new(host)
         skb.slab = bool(addr)
-        skb.take_buffer(skb_data_align(HEADROOM + size) + shinfo_room(host.structs), HEADROOM)
+        skb.take_buffer(skb_data_align(HEADROOM + size) + shinfo_room(host.structs), HEADROOM, truesize)
         skb.set("network_header", 0)
         skb.set_protocol(ETH_P_IP)
         return skb

@@ -6,6 +6,7 @@ from arch.abi.internal import GFP_ATOMIC
 from simkernel.kernel.face import Body, Call, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.mm.slab import NUMA_NO_NODE
+from simkernel.net.core.charges import LINK_ROOM, Buffer
 from simkernel.net.core.skb import HEADROOM, Owner, Skb
 from simkernel.net.face import NetKernel
 
@@ -35,10 +36,14 @@ from simkernel.net.face import NetKernel
 ) = range(1, 65)  # fmt: skip
 
 
-def new_skb(k: NetKernel, size: int, sk: Owner | None = None) -> Steps[Skb]:
-    """alloc_skb() with headroom (`yield from`): a registered, empty buffer for `size` bytes of payload."""
+def new_skb(k: NetKernel, size: int, sk: Owner | None = None, truesize: int = 0) -> Steps[Skb]:
+    """alloc_skb() with headroom (`yield from`): a registered, empty buffer for `size` bytes of payload.
+
+    It is charged with `truesize` bytes, or with what Linux would take for those bytes and a link header.
+    """
     address = yield k.call("__alloc_skb", size + HEADROOM, GFP_ATOMIC, 0, NUMA_NO_NODE)
-    return register(k, Skb.alloc(k, size, address), sk)
+    charge = truesize or k.net.charges.of(Buffer(size + LINK_ROOM, 0))
+    return register(k, Skb.alloc(k, size, address, charge), sk)
 
 
 def register(k: NetKernel, skb: Skb, sk: Owner | None = None) -> Skb:

@@ -133,6 +133,7 @@ class Sock:
         self.shutdown = 0
         self.receive_queue: deque[Skb] = deque()
         self.rmem = 0
+        self.wmem = 0  # of packets of AF_UNIX that nobody has read
         stream = type_ == SOCK_STREAM
         self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_WMEM) if stream and family in INET else (SK_RCVBUF, SK_SNDBUF)
         self.sndbuf_locked = self.rcvbuf_locked = False  # SOCK_SNDBUF_LOCK, SOCK_RCVBUF_LOCK
@@ -301,6 +302,11 @@ class Sock:
         """sk_rmem_alloc."""
         self.rmem += amount
         self.view.sk_backlog.rmem_alloc.counter = self.rmem
+
+    def charge_send(self, amount: int) -> None:
+        """sk_wmem_alloc, which is one more than what is charged."""
+        self.wmem += amount
+        self.view.sk_wmem_alloc.refs.counter = self.wmem + 1
 
     def take_error(self) -> int:
         """sock_error(): the pending error, once."""

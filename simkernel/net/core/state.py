@@ -13,6 +13,7 @@ from random import Random
 
 from simkernel.kernel.task import Task
 from simkernel.net.core.announce import Announcements
+from simkernel.net.core.charges import Charges
 from simkernel.net.core.clsact import Clsact
 from simkernel.net.core.families import Reply, Solicitor
 from simkernel.net.core.fragments import Fragments
@@ -30,8 +31,9 @@ class Network(NetTables):
 
     init: Net  # init_net
 
-    def __init__(self, random: Random, seed: int) -> None:
+    def __init__(self, random: Random, seed: int, charges: Charges) -> None:
         super().__init__()
+        self.charges = charges
         self.random = random
         self.own_random = Random(
             f"net {seed}"

@@ -47,7 +47,7 @@ def ip_send(
         return -error.errno
     if way.kind == RTN_BROADCAST and sk is not None and not sk.options.get((SOL_SOCKET, SO_BROADCAST)):
         return -EACCES
-    skb = yield from new_skb(k, len(body), sk)
+    skb = yield from new_skb(k, len(body), sk, k.net.charges.datagram(IP_HEADER, protocol, len(body)))
     skb.put_data(body)
     return (yield from ip_queue(k, skb, way, protocol, sk, ttl, tos))
 

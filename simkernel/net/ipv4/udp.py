@@ -262,7 +262,7 @@ def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
         mib[f"{name}InErrors"] += 1
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk)
         return -1
-    if sock.rmem + packet.truesize > sock.rcvbuf:
+    if sock.rmem + (0 if k.net.charges.udp_overshoots else packet.truesize) > sock.rcvbuf:
         sock.dropped()
         mib[f"{name}RcvbufErrors"] += 1
         mib[f"{name}InErrors"] += 1

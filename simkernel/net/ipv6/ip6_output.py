@@ -50,7 +50,7 @@ def ip6_send(
     except KernelError as error:
         net.ipv6.mib["OutNoRoutes"] += 1
         return -error.errno
-    skb = yield from new_skb(k, len(body), sk)
+    skb = yield from new_skb(k, len(body), sk, k.net.charges.datagram(IPV6_HEADER, protocol, len(body)))
     skb.put_data(body)
     return (yield from ip6_queue(k, skb, way, protocol, sk, hop_limit, tclass))
 

@@ -57,7 +57,7 @@ def owner_of(sk: Sock) -> int:
 def meminfo(wire: Wire, sk: Sock) -> bytes:
     """sk_get_meminfo(): SK_MEMINFO_."""
     queued = sk.queued if isinstance(sk, TcpSock) else 0
-    return wire.pack("9I", sk.rmem, sk.rcvbuf, 0, sk.sndbuf, 0, queued, 0, 0, sk.drops)
+    return wire.pack("9I", sk.rmem, sk.rcvbuf, sk.wmem, sk.sndbuf, 0, queued, 0, 0, sk.drops)
 
 
 def _padded(address: bytes) -> bytes:

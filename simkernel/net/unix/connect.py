@@ -192,9 +192,9 @@ def close_sock(k: NetKernel, sk: UnixSock) -> None:
     if k.net.unix.get(key) is sk:
         del k.net.unix[key]
     unread = bool(sk.parcels)
-    for parcel in sk.parcels:
-        drop_files(k, parcel.files)
-    sk.parcels.clear()
+    while sk.parcels:
+        drop_files(k, sk.parcels[0].files)
+        sk.take(sk.parcels[0])
     for child in sk.pending:
         close_sock(k, child)
     sk.pending.clear()

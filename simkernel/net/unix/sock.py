@@ -1,14 +1,17 @@
 """AF_UNIX: stream, datagram and seqpacket sockets between tasks of one machine.  net/unix/af_unix.c, net/unix/garbage.c.
 
-What is sent lies in the receiver's queue as `Parcel`s (bytes, the sender's name, passed files); sending blocks while the
-receiver has more than its buffer holds.  No sk_buff is made: network tracepoints do not see these sockets.
+What is sent lies in the receiver's queue as `Parcel`s (bytes, the sender's name, passed files), which are charged to the sender
+like the packets that Linux makes; sending blocks while more is on its way than SO_SNDBUF says.  No sk_buff is made: network
+tracepoints do not see these sockets.
 """
 
 from __future__ import annotations
 
+from collections import deque
+
 from arch.abi.errno import EPROTONOSUPPORT, ESOCKTNOSUPPORT
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
-from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRBAND, POLLWRNORM
 from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.kfunc import kernel_function
@@ -17,7 +20,6 @@ from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, ProtoOps, Sock, Socket, SockKernel
 from simkernel.net.face import NetKernel
 
-MAX_DGRAM_QLEN = 10  # net.unix.max_dgram_qlen
 UNIX_STREAM = ProtoOps("unix_stream_ops", "unix_stream_sendmsg", "unix_stream_recvmsg")
 UNIX_DGRAM = ProtoOps("unix_dgram_ops", "unix_dgram_sendmsg", "unix_dgram_recvmsg")
 UNIX_SEQPACKET = ProtoOps("unix_seqpacket_ops", "unix_dgram_sendmsg", "unix_dgram_recvmsg")
@@ -28,14 +30,17 @@ Ucred = tuple[int, int, int]  # struct ucred: pid, uid, gid
 
 
 class Parcel:
-    """What one send brought: bytes, who sent it, and files that travel with its first byte."""
+    """A packet: bytes, who sent it and is charged for it, and files that travel with its first byte."""
 
-    __slots__ = ("cred", "data", "files", "source")
+    __slots__ = ("cred", "data", "files", "sender", "source", "truesize")
 
-    def __init__(self, data: bytes, source: bytes, files: list[File], cred: Ucred | None = None) -> None:
+    def __init__(
+        self, data: bytes, sender: UnixSock, truesize: int, files: list[File], cred: Ucred | None = None
+    ) -> None:
+        self.sender, self.truesize = sender, truesize
         self.cred = cred
         self.data = data
-        self.source = source
+        self.source = sender.address
         self.files = files
 
 
@@ -48,7 +53,8 @@ class UnixSock(Sock):
         self._unix_address = 0  # of its struct unix_address
         self.inode: Inode | None = None
         self.peer: UnixSock | None = None
-        self.parcels: list[Parcel] = []
+        self.parcels: deque[Parcel] = deque()
+        self.max_dgram_qlen = int(net.sysctl["unix.max_dgram_qlen"])  # sk_max_ack_backlog
         self.queued = 0  # bytes in parcels
         self.pending: list[UnixSock] = []  # connections waiting for accept()
         self.peer_cred: Ucred = (0, 0xFFFFFFFF, 0xFFFFFFFF)  # SO_PEERCRED: who listened, connected or made the pair
@@ -86,17 +92,31 @@ class UnixSock(Sock):
         self.state = state
         self.view["__sk_common"].skc_state = state
 
-    def has_room(self, size: int) -> bool:
-        """May a sender add `size` bytes?"""
-        if self.type == SOCK_STREAM:
-            return self.queued < self.rcvbuf
-        return len(self.parcels) <= MAX_DGRAM_QLEN and (not self.parcels or self.queued + size <= self.rcvbuf)
+    @property
+    def writable(self) -> bool:
+        """unix_writable(): a quarter of the send buffer wakes those who wait for room."""
+        return self.state != TCP_LISTEN and self.wmem << 2 <= self.sndbuf
+
+    def refuses(self, sender: UnixSock) -> bool:
+        """A datagram socket's queue is full, for all but itself and the one that it is connected to: unix_recvq_full()."""
+        mine = sender is self or self.peer is sender
+        return self.type != SOCK_STREAM and not mine and len(self.parcels) > self.max_dgram_qlen
 
     def put(self, parcel: Parcel) -> None:
         """Queue and wake the reader."""
+        parcel.sender.charge_send(parcel.truesize)
         self.parcels.append(parcel)
         self.queued += len(parcel.data)
         self.k.wake_up(self.wq)
+
+    def take(self, parcel: Parcel) -> None:
+        """consume_skb() of the first: the sender may have room again.  sock_wfree(), unix_write_space()."""
+        self.parcels.popleft()
+        sender = parcel.sender
+        if not sender.dead:
+            sender.charge_send(-parcel.truesize)
+            if sender.writable:
+                self.k.wake_up(sender.wq, 0)
 
 
 def unix_sock(k: NetKernel, socket: int) -> UnixSock:
@@ -135,8 +155,9 @@ def unix_poll(k: NetKernel, sk: UnixSock, queues: list[WaitQueue] | None) -> int
         mask |= POLLIN | POLLRDNORM
     if sk.type != SOCK_DGRAM and sk.state == TCP_CLOSE:
         mask |= POLLHUP
-    if sk.state != TCP_LISTEN and (sk.peer is None or sk.peer.has_room(1)):
-        mask |= POLLOUT | POLLWRNORM
+    full = sk.type != SOCK_STREAM and sk.peer is not None and sk.peer.refuses(sk)
+    if sk.writable and not full:
+        mask |= POLLOUT | POLLWRNORM | POLLWRBAND
     return mask
 
 

@@ -8,19 +8,13 @@ from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SOCK_DGRAM, SOCK_
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import filtered
+from simkernel.net.core.message import Message
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.names import find_other, parse_address
-from simkernel.net.unix.rights import drop_files, parcel_cred, passes_cred, scm_recv, scm_send
+from simkernel.net.unix.rights import Scm, drop_files, parcel_cred, passes_cred, scm_recv, scm_send
 from simkernel.net.unix.sock import Parcel, UnixSock, unix_sock
-
-
-def _send_refusal(sk: UnixSock, peer: UnixSock | None) -> int:
-    """Why a connected sender cannot send."""
-    if peer is None or sk.shutdown & SEND_SHUTDOWN or peer.dead or peer.shutdown & RCV_SHUTDOWN:
-        return -EPIPE
-    return 0
 
 
 @kernel_function(
@@ -35,31 +29,38 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     if peer is None:
         return -ENOTCONN
     scm = scm_send(k, message)
-    files = scm.files
-    done, end = 0, until(sk, sending=True)
-    while done < length or not length:
-        refusal = _send_refusal(sk, peer)
+    files, done, end = scm.files, 0, until(sk, sending=True)
+    refusal = -EPIPE if sk.shutdown & SEND_SHUTDOWN else 0
+    while done < length and not refusal:
+        refusal = yield from _wait_for_room(k, sk, message.flags, end)
         if refusal:
-            drop_files(k, files)
-            return done or refusal
-        if not peer.has_room(1):
-            if message.flags & MSG_DONTWAIT:
-                drop_files(k, files)
-                return done or -EAGAIN
-            ret = yield from sleep(k, peer.wq, end)
-            if ret < 0:
-                drop_files(k, files)
-                return done or ret
-            continue
-        step = min(length - done, peer.rcvbuf - peer.queued)
-        if step or files:
-            cred = parcel_cred(k, scm, sk, peer)
-            peer.put(Parcel(message.data[done : done + step], sk.address, files, cred))
-            files = []
-        done += step
-        if not length:
             break
-    return done
+        if peer.dead or peer.shutdown & RCV_SHUTDOWN:
+            refusal = -EPIPE
+            break
+        step, truesize = k.net.charges.unix_stream(length - done, sk.sndbuf)
+        cred = parcel_cred(k, scm, sk, peer)
+        peer.put(Parcel(message.data[done : done + step], sk, truesize, files, cred))
+        files = []
+        done += step
+    drop_files(k, files)
+    return done or refusal
+
+
+def _wait_for_room(k: NetKernel, sk: UnixSock, flags: int, end: int | None) -> Body:
+    """sock_alloc_send_pskb() (`yield from`): 0 once less is on its way than SO_SNDBUF; EPIPE, EAGAIN, the sock's error."""
+    while True:
+        if sk.err:
+            return -sk.take_error()
+        if sk.shutdown & SEND_SHUTDOWN:
+            return -EPIPE
+        if sk.wmem < sk.sndbuf:
+            return 0
+        if flags & MSG_DONTWAIT:
+            return -EAGAIN
+        ret = yield from sleep(k, sk.wq, end)
+        if ret < 0:
+            return ret
 
 
 def _filtered(k: NetKernel, peer: UnixSock, data: bytes) -> bytes | None:
@@ -80,43 +81,45 @@ def _filtered(k: NetKernel, peer: UnixSock, data: bytes) -> bytes | None:
 def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     """One datagram to the peer or to a name; EMSGSIZE, ENOTCONN, ECONNREFUSED."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
-    if length > sk.sndbuf - 32:
-        return -EMSGSIZE
     if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
         return -ENOTCONN
     scm = scm_send(k, message)
-    files, end = scm.files, until(sk, sending=True)
-    while True:
-        named = bool(message.name) and sk.type == SOCK_DGRAM
-        peer = find_other(k, sk.net, parse_address(k, message.name), SOCK_DGRAM) if named else sk.peer
-        refusal = 0
+    ret: int = yield from _send_datagram(k, sk, message, scm)
+    if ret < 0:
+        drop_files(k, scm.files)
+    return ret
+
+
+def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Body:
+    data, length, end = message.data, len(message.data), until(sk, sending=True)
+    named = bool(message.name) and sk.type == SOCK_DGRAM
+    name = parse_address(k, message.name) if named else b""
+    if not named and sk.peer is None:
+        return -ENOTCONN
+    if length > sk.sndbuf - 32:
+        return -EMSGSIZE
+    refusal: int = yield from _wait_for_room(k, sk, message.flags, end)
+    while not refusal:
+        peer = find_other(k, sk.net, name, SOCK_DGRAM) if named else sk.peer
         if peer is None:
-            refusal = -ENOTCONN
-        elif sk.shutdown & SEND_SHUTDOWN or peer.shutdown & RCV_SHUTDOWN:
-            refusal = -EPIPE
-        elif peer.dead:
-            refusal = -ECONNREFUSED if sk.type == SOCK_DGRAM else -EPIPE
-            sk.peer = None if sk.type == SOCK_DGRAM else sk.peer
-        elif peer.peer not in (None, sk) and sk.type == SOCK_DGRAM:
-            refusal = -EPERM  # it talks to someone else
-        if refusal:
-            drop_files(k, files)
-            return refusal
-        assert peer is not None
-        if peer.has_room(length):
-            data = message.data if peer.filter is None else _filtered(k, peer, message.data)
-            if data is None:
-                drop_files(k, files)
-                return length
-            peer.put(Parcel(data, sk.address, files, parcel_cred(k, scm, sk, peer)))
+            return -ENOTCONN  # it was disconnected while this one waited
+        kept = data if peer.filter is None else _filtered(k, peer, data)
+        if kept is None:
+            drop_files(k, scm.files)
             return length
-        if message.flags & MSG_DONTWAIT:
-            drop_files(k, files)
-            return -EAGAIN
-        ret = yield from sleep(k, peer.wq, end)
-        if ret < 0:
-            drop_files(k, files)
-            return ret
+        if peer.peer not in (None, sk) and sk.type == SOCK_DGRAM:
+            return -EPERM  # it talks to someone else
+        if peer.dead:
+            sk.peer = None if sk.type == SOCK_DGRAM else sk.peer
+            return -ECONNREFUSED if sk.type == SOCK_DGRAM else -EPIPE
+        if peer.shutdown & RCV_SHUTDOWN:
+            return -EPIPE
+        if not peer.refuses(sk):
+            cred = parcel_cred(k, scm, sk, peer)
+            peer.put(Parcel(kept, sk, k.net.charges.unix_datagram(length), scm.files, cred))
+            return length
+        refusal = -EAGAIN if message.flags & MSG_DONTWAIT else (yield from sleep(k, peer.wq, end))
+    return refusal
 
 
 def _wait_parcel(k: NetKernel, sk: UnixSock, flags: int) -> Steps[Parcel | int]:
@@ -164,7 +167,7 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
             index += 1
             continue
         if room >= len(parcel.data):
-            sk.parcels.pop(0)
+            sk.take(parcel)
         else:
             parcel.data = parcel.data[room:]
     message.scatter(bytes(out))
@@ -187,7 +190,7 @@ def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int)
     if not isinstance(parcel, Parcel):
         return parcel
     if not flags & MSG_PEEK:
-        sk.parcels.pop(0)
+        sk.take(parcel)
         _taken(sk, len(parcel.data))
         scm_recv(k, message, sk, parcel, flags)
     message.source = parcel.source if len(parcel.source) > 2 else b""
