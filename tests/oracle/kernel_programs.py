@@ -7,7 +7,6 @@ Each function takes a `random.Random` and the `Btf` of the kernel that will be a
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -21,6 +20,7 @@ from bpf.btf import Btf
 from bpf.btf.codec import COMPOSITES, Kind
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
+from tests.oracle.generator_arguments import asked
 
 Row = dict[str, Any]
 SCHED_CLS, XDP, KPROBE, TRACEPOINT, TRACING, LSM, SYSCALL = 3, 6, 2, 5, 26, 29, 31
@@ -368,14 +368,8 @@ KINDS = {"walks": walks}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--btf", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    rng, btf = random.Random(args.seed), Btf.parse(args.btf.read_bytes())
-    json.dump([{"id": number, **KINDS[args.kind](rng, btf)} for number in range(args.count)], sys.stdout)
+    kind, count, rng, btf = asked(__doc__, list(KINDS))
+    json.dump([{"id": number, **KINDS[kind](rng, btf)} for number in range(count)], sys.stdout)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ python tests/oracle/object_programs.py dynptrs 100 --btf VMLINUX_BTF --seed 7 >C
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -19,6 +18,7 @@ from kernel_programs import Text
 
 from bpf.btf import Btf
 from bpf.btf.codec import BtfType, Kind, Member, Param
+from tests.oracle.generator_arguments import asked
 
 Row = dict[str, Any]
 SCHED_CLS, XDP, TRACEPOINT, TRACING, SYSCALL, KPROBE = 3, 6, 5, 26, 31, 2
@@ -563,14 +563,8 @@ KINDS = {"dynptrs": Dynptrs, "objects": Objects}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--btf", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    rng, btf = random.Random(args.seed), Btf.parse(args.btf.read_bytes())
-    rows = [{"id": number, **KINDS[args.kind](rng, btf).write()} for number in range(args.count)]
+    kind, count, rng, btf = asked(__doc__, list(KINDS))
+    rows = [{"id": number, **KINDS[kind](rng, btf).write()} for number in range(count)]
     json.dump({"maps": MAPS, "cases": rows}, sys.stdout)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import simkernel
 from arch.errors import KernelError
+from tests.tracing.trace_lines import from_here_on
 
 EVENTS = "/sys/kernel/tracing/events"
 LOCALHOST = bytes((127, 0, 0, 1))
@@ -27,13 +28,7 @@ def machine():
 @pytest.fixture
 def lines(machine):
     """What happens from here on: (flags, text)."""
-
-    def all_lines():
-        text = machine.session.read_file("/sys/kernel/tracing/trace").decode()
-        return re.findall(r"^.*?\[000\] (\S+) +[\d.]+: (.*)$", text, re.M)
-
-    before = len(all_lines())
-    return lambda: all_lines()[before:]
+    return from_here_on(machine)
 
 
 def matched(found, wanted):

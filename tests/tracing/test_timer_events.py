@@ -6,6 +6,7 @@ import struct
 import pytest
 
 import simkernel
+from tests.tracing.trace_lines import from_here_on
 
 EVENTS = "/sys/kernel/tracing/events"
 TIMERS = ("hrtimer_init", "hrtimer_start", "hrtimer_cancel", "hrtimer_expire_entry", "hrtimer_expire_exit",
@@ -28,14 +29,10 @@ def machine():
 def lines(machine):
     """What happens from here on, one timer's address as T."""
 
-    def all_lines():
-        text = machine.session.read_file("/sys/kernel/tracing/trace").decode()
-        return re.findall(r"^.*?\[000\] \S+ +[\d.]+: (.*)$", text, re.M)
-
-    before = len(all_lines())
+    new = from_here_on(machine)
 
     def look():
-        out = all_lines()[before:]
+        out = [text for _, text in new()]
         assert len({match for line in out for match in re.findall(r"hrtimer=(\w+)", line)}) == 1
         return [re.sub(r"hrtimer=\w+", "hrtimer=T", line) for line in out]
 

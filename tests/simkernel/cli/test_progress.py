@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
 import shutil
 import subprocess
 
 import pytest
 
+from tests.tools.on_terminal import seen_by_a_terminal
 from tests.tools.warm import warm_server
 
 pytestmark = pytest.mark.skipif(not shutil.which("busybox"), reason="needs busybox-static")
@@ -18,19 +16,12 @@ LOOP = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; echo done"
 
 def on_a_terminal(*options):
     """(status, stdout, what the terminal on stderr saw)."""
-    ours, theirs = pty.openpty()
     command = warm_server().command("run", *options, "--timeout", "60", "--", "busybox", "sh", "-c", LOOP)
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
-    os.close(theirs)
-    seen = b""
-    while select.select([ours], [], [], 60)[0]:
-        try:
-            seen += os.read(ours, 4096)
-        except OSError:  # the other end is closed
-            break
+    process, seen = seen_by_a_terminal(
+        lambda terminal: subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal)
+    )
     stdout = process.stdout.read()
-    os.close(ours)
-    return process.wait(), stdout, seen.decode()
+    return process.wait(), stdout, seen
 
 
 def test_work_that_takes_long_is_told_and_the_line_goes_away():

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
-import select
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from simkernel.terminal import Terminal, guarded, shown
+from tests.tools.on_terminal import seen_by_a_terminal
 from tests.tools.warm import warm_server
 
 BUSYBOX = shutil.which("busybox")
@@ -21,18 +19,12 @@ OBJECT = Path(__file__).parents[3] / "samples" / "obj" / "x86_64" / "writes.bpf.
 
 def on_a_terminal(*words: str) -> str:
     """What the terminal on stdout and stderr sees of a command."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(warm_server().command(*words), stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    seen = b""
-    while select.select([ours], [], [], 60)[0]:
-        try:
-            seen += os.read(ours, 4096)
-        except OSError:  # the other end is closed
-            break
-    os.close(ours)
+    command = warm_server().command(*words)
+    process, seen = seen_by_a_terminal(
+        lambda terminal: subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
+    )
     process.wait(60)
-    return seen.decode()
+    return seen
 
 
 def test_names_of_an_object_and_of_a_file(tmp_path: Path) -> None:
