@@ -383,34 +383,39 @@ class Kprobes:
         frame = self._returning_frame()
         if not frame:
             raise RuntimeError("the return trampoline was reached without an instance")
-        real = frame[-1].ret_addr
+        real = frame[-1][1].ret_addr
         if self.ip_in_return_handlers:
             self.layout.set(self.host.mem, regs, self.ip_field, real)
         cpu = self.host.cpu_id()
         before = self.running[cpu]
         try:
-            for instance in frame:
+            for _, instance in frame:
                 rp = instance.rp
                 if not self.board.features.rethook:  # since then, each sees what it had replaced
                     instance.ret_addr = real
                 self.running[cpu] = rp.kp
                 if rp.kp.registered:  # even if disabled since: the call was caught
                     rp.handler(instance, regs)
-                rp.free += 1
-                self._forget(rp)
         finally:
             self.running[cpu] = before
+            for serial, instance in frame:
+                self.returns.forget(serial)
+                instance.rp.free += 1
+                self._forget(instance.rp)
         return real
 
-    def _returning_frame(self) -> list[KretprobeInstance]:
-        """The instances of the function that returns, newest first, taken off the stack."""
+    def _returning_frame(self) -> list[tuple[int, KretprobeInstance]]:
+        """The instances of the function that returns, newest first, with their serial numbers.
+
+        They stay on the stack while handlers run, which may look at it.
+        """
         trampoline = self.host.return_trampoline
-        frame: list[KretprobeInstance] = []
+        frame: list[tuple[int, KretprobeInstance]] = []
         for row in self.returns.of(self.host.task_number(self.host.current_task())):
-            address, ret_addr, data = self.returns.pop(row)
+            serial, address, ret_addr, data = self.returns.read(row)
             instance = KretprobeInstance(self.return_probes[address], ret_addr)
             instance.data = data
-            frame.append(instance)
+            frame.append((serial, instance))
             if ret_addr != trampoline:
                 break
         return frame
@@ -446,7 +451,8 @@ class Kprobes:
     def task_exit(self, task: Hashable) -> None:
         """kprobe_flush_task(): a task is gone with calls still under way."""
         for row in self.returns.of(self.host.task_number(task)):
-            address, _, _ = self.returns.pop(row)
+            serial, address, _, _ = self.returns.read(row)
+            self.returns.forget(serial)
             rp = self.return_probes[address]
             rp.free += 1
             self._forget(rp)

@@ -199,15 +199,20 @@ class Returns:
         rows = range(FIRST, FIRST + ROW * words[ROWS], ROW)
         return [row for row in reversed(rows) if words[row + TASK] == task]
 
-    def pop(self, row: int) -> tuple[int, int, object]:
-        """(words of the probe, real return address, what the entry handler left) of a row, which goes."""
+    def read(self, row: int) -> tuple[int, int, int, object]:
+        """(serial number, words of the probe, real return address, what the entry handler left) of a row."""
+        serial, words = self.words[row + NUMBER], self.words
+        return serial, words[row + RP], words[row + RET], self.data.get(serial)
+
+    def forget(self, serial: int) -> None:
+        """A row goes."""
         words = self.words
-        found = words[row + RP], words[row + RET], self.data.pop(words[row + NUMBER], None)
         end = FIRST + ROW * words[ROWS]
+        row = next(row for row in range(end - ROW, FIRST - 1, -ROW) if words[row + NUMBER] == serial)
         for at in range(row, end - ROW):
             words[at] = words[at + ROW]
         words[ROWS] -= 1
-        return found
+        self.data.pop(serial, None)
 
     def entry_handler(self, rp: ctypes.Array[ctypes.c_uint64]) -> NativeHandler:
         """The compiled form of a return probe's entry."""
