@@ -27,7 +27,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET, AF_INET6
 from bpf.layout import layout_of
 from simkernel.kernel.namespaces import Namespace
-from simkernel.net import packet, proc, sysctl
+from simkernel.net import alg, packet, proc, sysctl
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
 from simkernel.net.core import datagram, device, neighbour
@@ -81,7 +81,7 @@ from simkernel.net.unix import transfer as unix_transfer
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
     device, datagram, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
-    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, unix_connect, unix_transfer, socket_calls, transfer, sockopt,
+    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_transfer, socket_calls, transfer, sockopt,
     netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, tcp_ipv6,
     af_inet6,
 )  # fmt: skip

@@ -7,7 +7,17 @@ from arch.abi.fcntl import O_NONBLOCK, O_RDWR
 from arch.abi.inet import IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.ioctl import FIONREAD
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
-from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM
+from arch.abi.socket import (
+    AF_ALG,
+    AF_INET,
+    AF_INET6,
+    AF_NETLINK,
+    AF_PACKET,
+    AF_UNIX,
+    SOCK_CLOEXEC,
+    SOCK_NONBLOCK,
+    SOCK_STREAM,
+)
 from arch.abi.stat import S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
@@ -81,6 +91,7 @@ def sock_release(k: NetKernel, file: File) -> Body:
 
 RELEASE = {
     AF_INET: "inet_release", AF_INET6: "inet6_release", AF_NETLINK: "netlink_release", AF_PACKET: "packet_release", AF_UNIX: "unix_release",
+    AF_ALG: "af_alg_release",
 }  # fmt: skip
 SOCKET_FILE_OPS = FileOperations(
     "socket_file_ops",

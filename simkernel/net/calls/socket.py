@@ -7,10 +7,20 @@ that Linux gives them: connect -> __sys_connect -> inet_stream_connect -> tcp_v4
 from __future__ import annotations
 
 from arch.abi.capability import CAP_NET_RAW
-from arch.abi.errno import EAFNOSUPPORT, EINVAL, ENOTCONN, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
+from arch.abi.errno import (
+    EAFNOSUPPORT,
+    ECONNABORTED,
+    EINVAL,
+    ENOTCONN,
+    EOPNOTSUPP,
+    EPERM,
+    EPROTONOSUPPORT,
+    ESOCKTNOSUPPORT,
+)
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.socket import (
+    AF_ALG,
     AF_INET,
     AF_INET6,
     AF_NETLINK,
@@ -21,6 +31,7 @@ from arch.abi.socket import (
     SOCK_DGRAM,
     SOCK_NONBLOCK,
     SOCK_RAW,
+    SOCK_SEQPACKET,
     SOCK_STREAM,
 )
 from bpf import uapi
@@ -28,6 +39,8 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import hook_probed, may
 from simkernel.kernel.user_namespace import ns_address
+from simkernel.net.alg import ALG, accept_hash
+from simkernel.net.alg import create as alg_create
 from simkernel.net.core.message import read_address, sockaddr, write_address
 from simkernel.net.core.sock import INET, Sock, Socket
 from simkernel.net.face import NetKernel, current_net
@@ -65,7 +78,7 @@ def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     source="net/socket.c",
 )
 def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Body:
-    """The families: IPv4, IPv6, netlink, packet and unix; the security modules are asked before and after."""
+    """The families: IPv4, IPv6, netlink, packet, unix and hashes; the security modules are asked before and after."""
     refused = yield from may(k, "security_socket_create", family, type_, protocol, kern)
     if refused:
         return refused
@@ -97,7 +110,17 @@ def _by_family(k: NetKernel, net: int, family: int, type_: int, protocol: int, k
         if protocol:
             k.net.packet.append(sk)
         return Socket(k, family, type_, PACKET, sk).addr
+    if family == AF_ALG:
+        if type_ != SOCK_SEQPACKET:
+            return -ESOCKTNOSUPPORT
+        return -EPROTONOSUPPORT if protocol else alg_create(k, current_net(k)).addr
     return -EAFNOSUPPORT
+
+
+BIND = {
+    AF_INET: "inet_bind", AF_INET6: "inet6_bind", AF_UNIX: "unix_bind", AF_NETLINK: "netlink_bind",
+    AF_PACKET: "packet_bind", AF_ALG: "alg_bind",
+}  # fmt: skip
 
 
 @syscall("bind", "int fd, struct sockaddr *umyaddr, int addrlen", source="net/socket.c")
@@ -111,10 +134,9 @@ def bind(k: NetKernel, fd: int, umyaddr: int, addrlen: int) -> Body:
         refused = yield from may(k, "security_socket_bind", socket_.addr, kernel_copy, addrlen)
         if refused:
             return refused
-        name = {AF_INET: "inet_bind", AF_INET6: "inet6_bind", AF_UNIX: "unix_bind", AF_NETLINK: "netlink_bind"}.get(
-            socket_.family, "packet_bind"
-        )
-        return (yield k.call(name, socket_.addr, kernel_copy, addrlen))
+        if socket_.family == AF_ALG and socket_.ops is not ALG:
+            return -EOPNOTSUPP
+        return (yield k.call(BIND[socket_.family], socket_.addr, kernel_copy, addrlen))
     finally:
         k.mem.free(kernel_copy)
 
@@ -163,6 +185,14 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
         if new_fd >= 0:
             write_address(k, peer, upeer_sockaddr, upeer_addrlen)
         return new_fd
+    if listener.family == AF_ALG:
+        hashing = accept_hash(k, listener)
+        if isinstance(hashing, int):
+            return hashing
+        if upeer_sockaddr:  # which has no address
+            yield k.call("__sock_release", hashing.addr, 0)
+            return -ECONNABORTED
+        return new_socket_fd(k, hashing, flags)
     if listener.ops not in STREAMS:
         return -EOPNOTSUPP
     if listener.sk.state != TCP_LISTEN:
@@ -253,6 +283,8 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Bo
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.portid, sk.groups), usockaddr, usockaddr_len)
         return 0
+    if sk.family == AF_ALG:
+        return -EOPNOTSUPP
     name = sockaddr(k, sk, sk.laddr, sk.lport, sk.bound_ifindex)
     asked = uapi.BPF_CGROUP_INET4_GETSOCKNAME if sk.family == AF_INET else uapi.BPF_CGROUP_INET6_GETSOCKNAME
     _, name, _ = k.net.programs.sock_addr(sk, name, asked)
@@ -271,6 +303,8 @@ def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Bo
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.rport), usockaddr, usockaddr_len)
         return 0
+    if sk.family == AF_ALG:
+        return -EOPNOTSUPP
     if isinstance(sk, UnixSock):
         if sk.peer is None:
             return -ENOTCONN

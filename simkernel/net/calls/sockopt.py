@@ -9,6 +9,7 @@ from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EP
 from arch.abi.in6 import ICMPV6_FILTER, IPV6_CHECKSUM
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN
 from arch.abi.socket import (
+    AF_ALG,
     AF_INET,
     AF_NETLINK,
     AF_PACKET,
@@ -94,6 +95,7 @@ from arch.abi.socket import (
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.security import may
+from simkernel.net.alg import set_alg_option
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, bind_to_index, patience, set_patience
 from simkernel.net.calls.sol_socket import GETTERS, SETTERS
 from simkernel.net.core.control import WATCHED
@@ -205,6 +207,8 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return bind_to_device(k, sk, data)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
         return set_congestion(k, sk, data)
+    if sk.family == AF_ALG and level != SOL_SOCKET:
+        return set_alg_option(k, sk, level, optname, data)
     if level == SOL_NETLINK:
         return set_netlink_option(k, sk, optname, data)
     if level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):

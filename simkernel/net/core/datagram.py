@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN
+from arch.abi.errno import EAGAIN, EOPNOTSUPP
 from arch.abi.socket import MSG_DONTWAIT
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
@@ -75,3 +75,17 @@ def drain_and_free(k: NetKernel, sk: Sock) -> Steps[None]:
     while sk.receive_queue:
         yield k.call("consume_skb", sk.receive_queue.popleft().addr)
     sk.free()
+
+
+@kernel_function("int sock_no_sendmsg(struct socket *sock, struct msghdr *m, size_t len)", source="net/core/sock.c")
+def sock_no_sendmsg(k: NetKernel, sock: int, m: int, length: int) -> int:
+    """Of sockets that nothing is sent through."""
+    return -EOPNOTSUPP
+
+
+@kernel_function(
+    "int sock_no_recvmsg(struct socket *sock, struct msghdr *m, size_t len, int flags)", source="net/core/sock.c"
+)
+def sock_no_recvmsg(k: NetKernel, sock: int, m: int, length: int, flags: int) -> int:
+    """Of sockets that nothing comes out of."""
+    return -EOPNOTSUPP
