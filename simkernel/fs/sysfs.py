@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EACCES
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY, O_WRONLY
 from arch.abi.stat import CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
 from arch.errors import KernelError
@@ -34,12 +34,12 @@ class AttrFile(PseudoFile):
         super().__init__(read, write, mode, size)
 
     def open(self, flags: int) -> OpenNode:
-        """kernfs_fop_open(): EINVAL for an access that the attribute does not have."""
+        """kernfs_fop_open(): EACCES for an access that the attribute does not have."""
         access = flags & O_ACCMODE
         if access != O_RDONLY and (not self.mode & 0o222 or self.store is None):
-            raise KernelError(EINVAL, "cannot be written")
+            raise KernelError(EACCES, "cannot be written")
         if access != O_WRONLY and (not self.mode & 0o444 or self.show is None):
-            raise KernelError(EINVAL, "cannot be read")
+            raise KernelError(EACCES, "cannot be read")
         return super().open(flags)
 
 
@@ -144,8 +144,18 @@ def _boot_tree(k: KernelFace) -> Dir:
     return root
 
 
+def _by_name(names: list[str]) -> list[str]:
+    return sorted(names)
+
+
+def sysfs_super(vfs: Vfs, root: Dir) -> PseudoSuper:
+    """One instance of sysfs."""
+    kernfs = KERNFS_FOPS if vfs.names.kernfs_iter else KERNFS_FOPS_5_9
+    return PseudoSuper(vfs, "sysfs", SYSFS_MAGIC, root, lambda node, name: kernfs, order=_by_name)
+
+
 def register_sysfs(vfs: Vfs) -> None:
-    """sysfs, debugfs, tracefs and cgroup2: one instance each."""
+    """sysfs, debugfs, tracefs and cgroup2: one instance each, but of sysfs one for every network namespace."""
     kernfs = KERNFS_FOPS if vfs.names.kernfs_iter else KERNFS_FOPS_5_9
     vfs.sysfs_root = _boot_tree(vfs.k)
     vfs.debugfs_root = Dir(mode=0o700)
@@ -163,16 +173,17 @@ def register_sysfs(vfs: Vfs) -> None:
 
         vfs.register(FsType(name, mount))
 
-    def by_name(names: list[str]) -> list[str]:
-        return sorted(names)
+    def mount_sysfs(v: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
+        sb = v.singletons.get("sysfs")
+        if sb is None:
+            sb = v.singletons["sysfs"] = sysfs_super(v, v.sysfs_root)
+        return v.sysfs_of_namespace(sb)
 
-    singleton("sysfs", lambda v: PseudoSuper(
-        v, "sysfs", SYSFS_MAGIC, v.sysfs_root, lambda node, name: kernfs, order=by_name,
-    ))  # fmt: skip
+    vfs.register(FsType("sysfs", mount_sysfs))
 
     def make_cgroup2(v: Vfs) -> SuperBlock:
         sb = PseudoSuper(
-            v, "cgroup2", CGROUP2_SUPER_MAGIC, v.cgroups.root, lambda node, name: kernfs, order=by_name,
+            v, "cgroup2", CGROUP2_SUPER_MAGIC, v.cgroups.root, lambda node, name: kernfs, order=_by_name,
         )  # fmt: skip
         v.cgroups.sb = sb
         sb.next_ino = max(sb.next_ino, 2)

@@ -139,6 +139,7 @@ class Vfs:
         self.proc_net = Dir()
         self.proc_net_of: Callable[[Task], Dir] = lambda task: self.proc_net  # of a task's network namespace
         self.sysfs_root: Dir
+        self.sysfs_of_namespace: Callable[[SuperBlock], SuperBlock] = lambda first: first
         self.debugfs_root: Dir
         self.tracefs_root: TracefsRoot
         # what /proc/kallsyms lists behind the kernel's own symbols: (address, name, module)

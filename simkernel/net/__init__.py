@@ -27,7 +27,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET, AF_INET6
 from bpf.layout import layout_of
 from simkernel.kernel.namespaces import Namespace
-from simkernel.net import alg, packet, proc, sysctl
+from simkernel.net import alg, packet, proc, sysctl, sysfs
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
 from simkernel.net.core import datagram, device, neighbour
@@ -120,6 +120,7 @@ def install(k: NetKernel) -> None:
     k.vfs.namespaces.when_released.append(lambda: sweep(k))
     proc.install(k)
     sysctl.install(k)
+    sysfs.install(k)
 
 
 def _with(k: NetKernel, told: Notified) -> Callable[[NetDevice, Event], None]:

@@ -104,7 +104,7 @@ def check_kfunc_call(env: Env, insn: Insn) -> None:
     if env.rules.trusted_pointers:
         _call_since_6_2(env, desc, flags)
         return
-    if flags & KF_DESTRUCTIVE and not {"sys_boot", "sys_admin"} & env.caps:
+    if flags & KF_DESTRUCTIVE and "sys_boot" not in env.caps:
         env.reject(EACCES, "destructive kfunc calls require CAP_SYS_BOOT capabilities")
     meta = KfuncMeta(flags)
     released = check_kfunc_args(env, env.vmlinux, insn.imm, meta)

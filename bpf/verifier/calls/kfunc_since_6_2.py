@@ -42,7 +42,7 @@ def check_call(env: Env, call: KfuncCall) -> None:
     """One call on one path, all but the liveness of arguments."""
     if call.name in NOT_VERIFIED or call.flags & kfuncs.NOT_MODELLED:
         env.reject(ENOTSUPP, f"{call.name}() is not simulated")
-    if call.has(kfuncs.KF_DESTRUCTIVE) and not {"sys_boot", "sys_admin"} & env.caps:
+    if call.has(kfuncs.KF_DESTRUCTIVE) and "sys_boot" not in env.caps:
         env.reject(EACCES, "destructive kfunc calls require CAP_SYS_BOOT capability")
     if call.has(kfuncs.KF_SLEEPABLE) and not in_sleepable(env):
         env.reject(EACCES, f"program must be sleepable to call sleepable kfunc {call.name}")

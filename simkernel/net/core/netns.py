@@ -14,6 +14,7 @@ from enum import Enum, auto
 from typing import Protocol
 
 from arch.abi.inet import ARPHRD_LOOPBACK, IFF_LOOPBACK, IFF_UP
+from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.body import Body
 from simkernel.kernel.namespaces import Namespace
 
@@ -276,6 +277,7 @@ class Net:
         self.conf_default: dict[str, dict[str, int]] = {}
         self.neigh_default: dict[str, dict[str, int]] = {}
         self.sockets = 0  # that keep it
+        self.sysfs: SuperBlock | None = None  # what a sysfs mounted in it is, but for the first namespace
         self.gone = False
         self.dev_base_seq = 1
         self.mib: Counter[str] = Counter()  # TcpExt, IpExt

@@ -7,7 +7,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import eth_type_trans
 from simkernel.net.core.netns import LinkKind, Net, NetDevice
-from simkernel.net.core.registry import register_netdevice
+from simkernel.net.core.registry import NET_NAME_PREDICTABLE, register_netdevice, store
 from simkernel.net.face import NetKernel
 
 LOOPBACK_TSO_MAX = 524280
@@ -29,6 +29,8 @@ def make(k: NetKernel, net: Net) -> NetDevice:
         limits=(0, 0),
     )  # fmt: skip
     dev.broadcast = bytes(6)
+    dev.assign_type = NET_NAME_PREDICTABLE
+    store(k, dev)
     return dev
 
 
