@@ -21,7 +21,7 @@ from bpf.versions import features
 
 MAXINSNS_CLASSIC = 4096
 KERN_VERSION_UNTIL = "5.0"
-_CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin")
+_CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin", "sys_boot")
 
 
 @dataclass

@@ -17,8 +17,9 @@ from bpf.core.program import BpfProg, prog_of_fd
 from bpf.isa.insn import Insn, decode, signed32
 from bpf.syscall.attr import Call, btf_of_fd, prog_fd
 from bpf.syscall.struct_ops_run import struct_ops_test_run
-from bpf.syscall.test_functions import KernelCall, Steps
-from bpf.syscall.test_run import TestRequest, TestResult, test_run, tracing_steps
+from bpf.syscall.test_functions import Step, Steps, drive
+from bpf.syscall.test_request import TestRequest, TestResult
+from bpf.syscall.test_run import test_run_steps, tracing_steps
 from bpf.verifier.api import VerifyRequest
 
 LICENSE_MAX = 127
@@ -194,11 +195,16 @@ def prog_test_run(call: Call) -> int | Steps:
         return _tracing_test_run(call, tracing_steps(call.bpf, prog, request))
     if prog.type == uapi.BPF_PROG_TYPE_STRUCT_OPS:
         return struct_ops_test_run(call, prog, request)
-    error = _copy_back(call, test_run(call.bpf, prog, request))
+    steps = _plain_test_run(call, prog, request)
+    return steps if request.repeat > 1 else drive(steps, call.bpf.mem)
+
+
+def _plain_test_run(call: Call, prog: BpfProg, request: TestRequest) -> Steps:
+    error = _copy_back(call, (yield from test_run_steps(call.bpf, prog, request)))
     return error if prog.type in WITHOUT_PACKET else _test_finish(call, error)
 
 
-def _tracing_test_run(call: Call, steps: Generator[KernelCall, int, TestResult]) -> Steps:
+def _tracing_test_run(call: Call, steps: Generator[Step, int, TestResult]) -> Steps:
     return _copy_back(call, (yield from steps))
 
 

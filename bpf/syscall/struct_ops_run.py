@@ -8,7 +8,7 @@ from bpf.btf.codec import Kind
 from bpf.core.program import BpfProg
 from bpf.maps.struct_ops import DUMMY
 from bpf.syscall.attr import Call
-from bpf.syscall.test_run import TestRequest
+from bpf.syscall.test_request import TestRequest
 
 STATE_SIZE = 4  # struct bpf_dummy_ops_state
 WORD = 8  # of the context, an array of u64

@@ -23,8 +23,16 @@ class KernelCall:
     args: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """A program ran so long: others may run now.  Answered with 1 when a signal waits."""
+
+    ns: int
+
+
+Step = KernelCall | TimePassed
 T = TypeVar("T")
-Steps = Generator[KernelCall, int, int]
+Steps = Generator[Step, int, int]
 
 # bpf_prog_test_run_tracing(): the calls and what they answer untouched; 0 stands for the address of an empty struct
 FENTRY_CALLS: tuple[tuple[str, tuple[int, ...], int], ...] = (
@@ -75,12 +83,12 @@ BODIES: dict[str, Callable[..., int]] = {
 }
 
 
-def drive(steps: Generator[KernelCall, int, T], mem: KernelMem) -> T:
-    """To the end, where no kernel is around: every function as if nothing were attached."""
+def drive(steps: Generator[Step, int, T], mem: KernelMem) -> T:
+    """To the end, where no kernel is around: every function as if nothing were attached, and no signal waits."""
     try:
-        call = next(steps)
+        step = next(steps)
         while True:
-            call = steps.send(BODIES[call.name](mem, *call.args))
+            step = steps.send(0 if isinstance(step, TimePassed) else BODIES[step.name](mem, *step.args))
     except StopIteration as end:
         result: T = end.value
         return result

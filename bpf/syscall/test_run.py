@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
 from arch.abi.errno import (
     E2BIG,
@@ -50,7 +49,8 @@ from bpf.packet.skbuff import (
     check_header,
     shinfo_room,
 )
-from bpf.syscall.test_functions import FENTRY_CALLS, KernelCall, drive
+from bpf.syscall.test_functions import FENTRY_CALLS, KernelCall, Step, TimePassed, drive
+from bpf.syscall.test_request import TestRequest, TestResult
 from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
 from bpf.versions.program_types import program_types
 
@@ -59,65 +59,25 @@ GSO_MAX_SEGS = 65535
 TEST_XDP_MAX_BATCH = 256
 LOOPBACK_IFINDEX = 1
 LOOPBACK_MTU = 65536
+RESCHED_NS = 1_000_000  # of running, until it is looked who else wants the CPU
 
 
-@dataclass
-class TestRequest:
-    """union bpf_attr, member `test`, with what it points to copied in; None: no buffer given."""
-
-    __test__ = False  # for pytest
-
-    data_in: bytes | None = None
-    ctx_in: bytes | None = None
-    has_data_out: bool = False
-    data_size_out: int = 0
-    has_ctx_out: bool = False
-    ctx_size_out: int = 0
-    duration: int = 0
-    repeat: int = 0
-    flags: int = 0
-    cpu: int = 0
-    batch_size: int = 0
-
-    @property
-    def data_size_in(self) -> int:
-        """Bytes of the packet."""
-        return len(self.data_in or b"")
-
-    @property
-    def ctx_size_in(self) -> int:
-        """Bytes of the context."""
-        return len(self.ctx_in or b"")
-
-    @staticmethod
-    def of(data: bytes = b"", ctx: bytes = b"", repeat: int = 0) -> TestRequest:
-        """As a test asks: an output buffer large enough for the packet, none for the context."""
-        return TestRequest(data or None, ctx or None, bool(data), 1 << 16 if data else 0, repeat=repeat)
-
-
-@dataclass
-class TestResult:
-    """What goes back; `error` is ENOSPC where an output buffer was too small, and the rest is copied all the same."""
-
-    __test__ = False
-
-    retval: int = 0
-    duration: int = 0
-    data: bytes | None = None  # bytes for data_out
-    data_size: int | None = None  # for data_size_out
-    ctx: bytes | None = None  # bytes for ctx_out, or back into ctx_in (system-call programs)
-    ctx_size: int | None = None
-    error: int = 0
+Running = Generator[Step, int, TestResult]
 
 
 def test_run(bpf: Bpf, prog: BpfProg, request: TestRequest) -> TestResult:
-    """bpf_prog_test_run(): KernelError, or the result."""
+    """bpf_prog_test_run(): KernelError, or the result.  No time passes, and no signal comes."""
+    return drive(test_run_steps(bpf, prog, request), bpf.mem)
+
+
+def test_run_steps(bpf: Bpf, prog: BpfProg, request: TestRequest) -> Running:
+    """The same for a kernel in which time passes."""
     run = _RUNS.get(prog.type)
     if run is None:
         raise KernelError(ENOTSUPP, "program type has no test run")
     runner = _Runner(bpf.host, prog, request)
     with runner.cleanup:
-        return run(runner)
+        return (yield from run(runner))
 
 
 test_run.__test__ = False  # type: ignore[attr-defined]
@@ -167,13 +127,22 @@ class _Runner:
             raise KernelError(E2BIG, "context is larger than ours")
         return raw[: layout.size].ljust(layout.size, b"\0")
 
-    def run(self, ctx: int) -> None:
-        """Run `repeat` times and note result and mean time.  bpf_test_run()."""
+    def run(self, ctx: int, before_each: Callable[[], None] = lambda: None) -> Generator[Step, int, None]:
+        """Run `repeat` times and note result and mean time.  bpf_test_run(), bpf_test_timer_continue() (`yield from`)."""
         repeat, start = self.request.repeat or 1, self.host.now_ns()
+        spent, cost = 0, len(self.prog.insns) if repeat > 1 else 0  # a nanosecond an instruction
         for _ in range(repeat):
+            before_each()
             self.result.retval = self.prog.run(ctx) & 0xFFFFFFFF
             if HOST_WORD[0]:
-                raise KernelError(EINTR, "a signal ends the test run")
+                raise KernelError(EINTR, "the host's time is up")
+            spent += cost
+            if spent >= RESCHED_NS:
+                if (yield TimePassed(spent)):
+                    raise KernelError(EINTR, "a signal ends the test run")
+                spent = 0
+        if spent:
+            yield TimePassed(spent)
         self.result.duration = min((self.host.now_ns() - start) // repeat, 0xFFFFFFFF)
 
     def finish(self, data: bytes, ctx: bytes | None) -> TestResult:
@@ -245,7 +214,7 @@ _DIRECT = (*_L2, uapi.BPF_PROG_TYPE_LWT_IN, uapi.BPF_PROG_TYPE_LWT_OUT, uapi.BPF
 _SKB_CTX_FIELDS = "mark priority ingress_ifindex ifindex cb tstamp wire_len gso_segs gso_size hwtstamp"
 
 
-def _run_skb(runner: _Runner) -> TestResult:
+def _run_skb(runner: _Runner) -> Running:
     """bpf_prog_test_run_skb()."""
     runner.reject_options(uapi.BPF_F_TEST_SKB_CHECKSUM_COMPLETE)
     request = runner.request
@@ -264,7 +233,7 @@ def _run_skb(runner: _Runner) -> TestResult:
         skb.eth_type_trans(runner.device(ifindex if ifindex > 1 else LOOPBACK_IFINDEX))
         skb.reset_network_header()
         _socket_addresses(skb, sk)
-        return _run_built_skb(runner, skb, ctx)
+        return (yield from _run_built_skb(runner, skb, ctx))
 
 
 def _socket_addresses(skb: SkBuff, sk: Sock) -> None:
@@ -283,7 +252,7 @@ def _socket_addresses(skb: SkBuff, sk: Sock) -> None:
         skb.mem.write(sk.common_at("skc_v6_daddr"), header[24:40])
 
 
-def _run_built_skb(runner: _Runner, skb: SkBuff, ctx: _Fields | None) -> TestResult:
+def _run_built_skb(runner: _Runner, skb: SkBuff, ctx: _Fields | None) -> Running:
     prog_type = runner.prog.type
     is_l2 = prog_type in _L2
     if is_l2:
@@ -296,7 +265,7 @@ def _run_built_skb(runner: _Runner, skb: SkBuff, ctx: _Fields | None) -> TestRes
     if complete:
         skb.set("csum", _payload_csum(skb))
         skb.set_ip_summed(CHECKSUM_COMPLETE)
-    runner.run(skb.addr)
+    yield from runner.run(skb.addr)
     if not is_l2:
         if skb.headroom < ETH_HLEN:
             skb.expand_head(-(-(ETH_HLEN - skb.headroom) // 16) * 16, 0)
@@ -365,7 +334,7 @@ def _xdp_context(runner: _Runner) -> tuple[_Fields | None, int, int]:
     return ctx, meta, end
 
 
-def _run_xdp(runner: _Runner) -> TestResult:
+def _run_xdp(runner: _Runner) -> Running:
     """bpf_prog_test_run_xdp(), without live frames."""
     request = runner.request
     if runner.prog.expected_attach_type in (uapi.BPF_XDP_DEVMAP, uapi.BPF_XDP_CPUMAP):
@@ -382,7 +351,7 @@ def _run_xdp(runner: _Runner) -> TestResult:
         raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
     packet = runner.packet_in(min(linear, PAGE_SIZE - headroom - tailroom), headroom, tailroom)
     with runner.memory(bytes(headroom) + packet, PAGE_SIZE) as start:
-        return _run_xdp_buff(runner, ctx, start, headroom, meta, len(packet))
+        return (yield from _run_xdp_buff(runner, ctx, start, headroom, meta, len(packet)))
 
 
 def _add_fragments(runner: _Runner, xdp: XdpBuff, rest: bytes) -> None:
@@ -395,9 +364,7 @@ def _add_fragments(runner: _Runner, xdp: XdpBuff, rest: bytes) -> None:
     xdp.set_frags(len(pages), len(rest))
 
 
-def _run_xdp_buff(
-    runner: _Runner, ctx: _Fields | None, start: int, headroom: int, meta: int, length: int
-) -> TestResult:
+def _run_xdp_buff(runner: _Runner, ctx: _Fields | None, start: int, headroom: int, meta: int, length: int) -> Running:
     mem = runner.mem
     if ctx and ctx.get("egress_ifindex"):
         raise KernelError(EINVAL, "egress_ifindex cannot be set")
@@ -419,7 +386,7 @@ def _run_xdp_buff(
         xdp.set("frame_sz", PAGE_SIZE)
         if rest := (runner.request.data_in or b"")[length:]:
             _add_fragments(runner, xdp, rest)
-        runner.run(address)
+        yield from runner.run(address)
         if ctx:
             ctx.set("data", xdp.get("data") - xdp.get("data_meta"))
             ctx.set("data_end", xdp.get("data_end") - xdp.get("data_meta"))
@@ -431,7 +398,7 @@ def _run_xdp_buff(
 # -- flow dissector ------------------------------------------------------------------------------------
 
 
-def _run_flow_dissector(runner: _Runner) -> TestResult:
+def _run_flow_dissector(runner: _Runner) -> Running:
     """bpf_prog_test_run_flow_dissector()."""
     runner.reject_options()
     size = runner.request.data_size_in
@@ -458,10 +425,7 @@ def _run_flow_dissector(runner: _Runner) -> TestResult:
         keys.set("thoff", ETH_HLEN)
         keys.set("flags", flags)
         fresh = bytes(keys.raw)
-        repeat, runner.request.repeat = runner.request.repeat or 1, 1
-        for _ in range(repeat):
-            mem.write(keys_at, fresh)
-            runner.run(address)
+        yield from runner.run(address, lambda: mem.write(keys_at, fresh))
         keys.raw = bytearray(mem.read(keys_at, BPF_FLOW_KEYS.size))
     limit = min(size, 0xFFFF)
     nhoff = min(max(keys.get("nhoff"), ETH_HLEN), limit)
@@ -473,7 +437,7 @@ def _run_flow_dissector(runner: _Runner) -> TestResult:
 # -- socket lookup -------------------------------------------------------------------------------------
 
 
-def _run_sk_lookup(runner: _Runner) -> TestResult:
+def _run_sk_lookup(runner: _Runner) -> Running:
     """bpf_prog_test_run_sk_lookup()."""
     runner.reject_options()
     request = runner.request
@@ -508,7 +472,7 @@ def _run_sk_lookup(runner: _Runner) -> TestResult:
         else:
             put("v6.daddr", ip6.to_bytes(runner.kernel.word, order))
             put("v6.saddr", (ip6 + 16).to_bytes(runner.kernel.word, order))
-        runner.run(address)
+        yield from runner.run(address)
         # a program that neither drops nor selects lets the lookup go on: BPF_PROG_SK_LOOKUP_RUN_ARRAY()
         runner.result.retval = uapi.SK_PASS if runner.result.retval == uapi.SK_PASS else 0
         ctx.set("sk", 0)
@@ -525,7 +489,7 @@ def _run_sk_lookup(runner: _Runner) -> TestResult:
 # -- tracing and system calls --------------------------------------------------------------------------
 
 
-def _run_raw_tp(runner: _Runner) -> TestResult:
+def _run_raw_tp(runner: _Runner) -> Running:
     """bpf_prog_test_run_raw_tp()."""
     request = runner.request
     extras = (request.data_in is not None, request.has_data_out, request.has_ctx_out, request.duration, request.repeat)
@@ -540,12 +504,12 @@ def _run_raw_tp(runner: _Runner) -> TestResult:
         raise KernelError(ENXIO, "no such CPU")
     number = request.cpu if request.flags & uapi.BPF_F_TEST_RUN_ON_CPU else runner.host.cpu_id()
     with runner.memory(data) as ctx, runner.host.on_cpu(number):
-        runner.run(ctx if data else 0)
+        yield from runner.run(ctx if data else 0)
     runner.result.duration = 0
     return runner.result
 
 
-def _run_syscall(runner: _Runner) -> TestResult:
+def _run_syscall(runner: _Runner) -> Running:
     """bpf_prog_test_run_syscall(): the context goes back to where it came from."""
     request = runner.request
     extras = (request.data_in is not None, request.has_data_out, request.has_ctx_out, request.duration, request.repeat)
@@ -555,13 +519,13 @@ def _run_syscall(runner: _Runner) -> TestResult:
         raise KernelError(EINVAL, "context has a bad size")
     data = request.ctx_in or b""
     with runner.memory(data) as ctx:
-        runner.run(ctx if data else 0)
+        yield from runner.run(ctx if data else 0)
         runner.result.ctx = bytes(runner.mem.read(ctx, len(data))) if data else None
     runner.result.duration = 0
     return runner.result
 
 
-def tracing_steps(bpf: Bpf, prog: BpfProg, request: TestRequest) -> Generator[KernelCall, int, TestResult]:
+def tracing_steps(bpf: Bpf, prog: BpfProg, request: TestRequest) -> Running:
     """bpf_prog_test_run_tracing(): call the functions that exist to be traced, with whatever is attached to them."""
     runner = _Runner(bpf.host, prog, request)
     runner.reject_options()
@@ -588,7 +552,7 @@ def run_once(bpf: Bpf, prog: BpfProg, request: TestRequest) -> TestResult:
     return test_run(bpf, prog, request)
 
 
-_RUNNERS: dict[str, Callable[[_Runner], TestResult]] = {
+_RUNNERS: dict[str, Callable[[_Runner], Running]] = {
     "skb": _run_skb,
     "xdp": _run_xdp,
     "flow_dissector": _run_flow_dissector,

@@ -144,7 +144,7 @@ class CaseMachine:
 
     def _set_privilege(self, privilege: str) -> None:
         """As the recording program does: drop what matters, with unprivileged BPF allowed."""
-        caps = {"sys_admin", "bpf", "perfmon", "net_admin", "other"}
+        caps = {"sys_admin", "bpf", "perfmon", "net_admin", "sys_boot", "other"}
         if privilege != "root":
             caps.discard("sys_admin")
             self.bpf.unprivileged_bpf_disabled = 0
@@ -261,7 +261,8 @@ class CaseMachine:
 
     def _runs(self, prog: BpfProg) -> list[list[int | None]]:
         """BPF_PROG_TEST_RUN for each run of the case: [ret, retval]."""
-        from bpf.syscall.test_run import TestRequest, run_once
+        from bpf.syscall.test_request import TestRequest
+        from bpf.syscall.test_run import run_once
 
         if self.options.unprivileged:
             self._set_privilege("no_sys_admin")

@@ -93,7 +93,7 @@ class TestHost:
         self.jiffies = self.mem.alloc(8)  # the variable: inlined bpf_jiffies64() reads it
         self.time_ns = 1_000_000_000
         self.pid, self.tgid, self.uid, self.gid, self.comm = 100, 100, 0, 0, "test"
-        self.caps = {"sys_admin", "bpf", "perfmon", "net_admin"}
+        self.caps = {"sys_admin", "bpf", "perfmon", "net_admin", "sys_boot"}
         self.fds: dict[int, object] = {}
         self.fd_modes: dict[int, int] = {}
         self.printed: list[str] = []

@@ -20,7 +20,7 @@ from bpf.maps.info import KptrField, MapInfo
 
 __all__ = ["ALL_CAPS", "KptrField", "MapInfo", "Verdict", "VerifyRequest"]
 
-ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin"})
+ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin", "sys_boot"})
 
 # Where an instruction stands in the search of check_cfg(), the same in both verifiers: its state, and the edges followed.
 DISCOVERED, EXPLORED = 0x10, 0x20

@@ -8,6 +8,7 @@ from arch.abi.limits import U32_MAX
 from arch.abi.perf_event import PERF_FLAG_FD_CLOEXEC
 from arch.errors import KernelError
 from simkernel.kernel.body import Body
+from simkernel.kernel.entry import cond_resched
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import hook_probed
 from simkernel.observe.host import ObservedKernel
@@ -25,6 +26,7 @@ def bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
 def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
     """Commands are bpf/syscall/sys_bpf.py's; the kernel's functions that one wants called are called here."""
     from bpf.syscall.sys_bpf import bpf_steps  # a machine without BPF starts without the verifier
+    from bpf.syscall.test_functions import TimePassed
 
     if k.text.probed and hook_probed(k, "security_bpf"):
         refused = yield from _may_bpf(k, cmd, uattr, size & U32_MAX)
@@ -34,9 +36,14 @@ def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
     if isinstance(answer, int):
         return answer
     try:
-        call = next(answer)
+        step = next(answer)
         while True:
-            call = answer.send((yield k.call(call.name, *call.args)))
+            if isinstance(step, TimePassed):
+                k.clock.advance(step.ns)
+                yield from cond_resched(k)
+                step = answer.send(int(k.signals.pending()))
+            else:
+                step = answer.send((yield k.call(step.name, *step.args)))
     except StopIteration as end:
         return int(end.value)
 

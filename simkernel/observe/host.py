@@ -45,7 +45,7 @@ from tracing.face import (
 from tracing.system import Tracing
 
 # include/uapi/linux/capability.h, by the names that tracing and bpf use
-CAPABILITIES = {"net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38, "bpf": 39}
+CAPABILITIES = {"net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "sys_boot": 22, "perfmon": 38, "bpf": 39}
 NAMED_SINCE = {"perfmon": "5.8", "bpf": "5.8"}  # before, CAP_SYS_ADMIN was asked
 
 

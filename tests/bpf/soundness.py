@@ -92,7 +92,8 @@ class Suspect(CaseMachine):
         self.rng = rng
 
     def _runs(self, prog):
-        from bpf.syscall.test_run import TestRequest, test_run
+        from bpf.syscall.test_request import TestRequest
+from bpf.syscall.test_run import test_run
 
         self.accepted = True
         for _ in range(RUNS):

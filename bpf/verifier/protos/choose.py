@@ -20,7 +20,7 @@ from bpf.versions.program_types import program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
 
-ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin"})
+ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin", "sys_boot"})
 
 # Kernel options that decide whether a helper or a program type is there.  Debian's 6.1 has none of these two.
 FULL_CONFIG = frozenset({"BPF_KPROBE_OVERRIDE", "BPF_LIRC_MODE2"})

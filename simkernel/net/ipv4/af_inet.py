@@ -277,7 +277,7 @@ def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags
     else:
         if sk.family == AF_INET:
             parse_sockaddr_in(k, raw)
-        if sk.protocol == IPPROTO_UDP:
+        if sk.protocol == IPPROTO_UDP or (is_ping(sk) and k.version.at_least("6.1")):  # sk_prot->pre_connect
             error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, connect_type(sk))
             if error:
                 return error
@@ -293,6 +293,11 @@ def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags
     sk.view["__sk_common"].skc_state = sk.state
     sk.sync_addresses()
     return 0
+
+
+def is_ping(sk: Sock) -> bool:
+    """A socket for echo requests that needs no rights."""
+    return sk.type == SOCK_DGRAM and sk.protocol in (IPPROTO_ICMP, IPPROTO_ICMPV6)
 
 
 def disconnect(k: NetKernel, sk: Sock) -> None:

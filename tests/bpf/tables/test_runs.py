@@ -12,7 +12,8 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.program import BpfProg
 from bpf.isa.insn import Insn, decode
-from bpf.syscall.test_run import TestRequest, test_run
+from bpf.syscall.test_request import TestRequest
+from bpf.syscall.test_run import test_run
 from bpf.testing.host import TestHost
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
