@@ -20,6 +20,7 @@ from bpf.btf import Btf
 from bpf.face import BpfHost, FdObject, ProgArrayOwner
 from bpf.maps.info import KptrField, MapInfo
 from bpf.maps.ring import Rings
+from bpf.maps.rows import MAP_TYPES
 from tracing.face import KernelMem
 
 KMALLOC_MAX_SIZE = 1 << 22  # MAX_ORDER 11, 4 KiB pages
@@ -200,8 +201,15 @@ class BpfMap(FdObject):
         """map_alloc_check(): is this a map of this type at all?"""
 
     def alloc(self) -> None:
-        """map_alloc(): take memory.  Here: only struct bpf_map itself."""
-        self.address = self.allocate(STRUCT_BPF_MAP_SIZE, 64)
+        """map_alloc(): take memory.  Here: only the map's own struct, which begins with struct bpf_map."""
+        struct = MAP_TYPES[self.map_type].struct
+        size = self.host.structs.sizeof(struct) if self.host.structs.has(f"{struct}.map") else 0
+        self.address = self.allocate(max(size, STRUCT_BPF_MAP_SIZE), 64)
+
+    def member_at(self, member: str) -> int:
+        """Address of a member of the map's own struct, 0 where this kernel's struct has no such member."""
+        path = f"{MAP_TYPES[self.map_type].struct}.{member}"
+        return self.address + self.host.structs.offset(path) if self.host.structs.has(path) else 0
 
     def allocate(self, size: int, align: int = 8) -> int:
         """Kernel memory of this map; ENOMEM if there is not that much."""

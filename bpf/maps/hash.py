@@ -38,6 +38,7 @@ from bpf.maps.rows import Probe, map_type
 HTAB_ELEM = htab.KEY_AT
 ELEMENTS_AT_ONCE = 16  # of a preallocated map, when those that were taken from memory so far are all in use
 BUCKET_SIZE = 16  # sizeof(struct bucket)
+PERCPU_COUNTER_BATCH = 32
 MAX_KEY_SIZE_4_1 = 512
 
 HTAB_CREATE_FLAGS = (
@@ -131,6 +132,14 @@ class HashMap(BpfMap):
         self.hashrnd = self.host.random_u32() if seeded else 0
         self._prepare()
         super().alloc()
+        for member, size, value in (
+            ("buckets", self.host.structs.word, self._buckets), ("n_buckets", 4, self.n_buckets), ("elem_size", 4, self.elem_size), ("hashrnd", 4, self.hashrnd),
+        ):  # fmt: skip
+            if at := self.member_at(member):
+                self.mem.write_uint(at, size, value)
+        # bpf_htab.count is used where elements are not preallocated and the map is small
+        per_cpu = self.bpf.version.at_least("6.1") and self.max_entries // 2 > self.host.nr_cpus * PERCPU_COUNTER_BATCH
+        self.count_at = 0 if self.prealloc or per_cpu else self.member_at("count")
 
     def _prepare(self) -> None:
         """Buckets, the words that the native functions work with, and these functions."""
@@ -280,12 +289,19 @@ class HashMap(BpfMap):
         self._link(element)
         if old:
             self.free_element(old)
+        self.show_count()
+
+    def show_count(self) -> None:
+        """bpf_htab.count."""
+        if self.count_at:
+            self.mem.write_uint(self.count_at, 4, self.words[htab.COUNT])
 
     def delete(self, key: bytes) -> None:
         element = self._unlink(key)
         if not element:
             raise refuse(ENOENT)
         self.free_element(element)
+        self.show_count()
 
     def lookup_and_delete(self, key: bytes, flags: int) -> bytes:
         """__htab_map_lookup_and_delete_elem()."""
