@@ -39,6 +39,7 @@ from simkernel.fs.cgroup import Cgroup as FsCgroup
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.inode import Path, to_str
 from simkernel.fs.pseudo import PseudoInode
+from simkernel.kernel.namespaces import KINDS
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import current_net
@@ -295,11 +296,13 @@ class BpfSide(ABC):
         return self.k.vfs.cgroups.id_of(self.k.current, ancestor_level)
 
     def ns_pid_tgid(self, dev: int, ino: int) -> tuple[int, int] | None:
-        """bpf_get_ns_current_pid_tgid(): there is one pid namespace."""
-        space = self.k.vfs.resolve("/proc/self/ns/pid").dentry.inode if dev else None
-        if space is None or (space.i_sb.s_dev, space.i_ino) != (dev, ino):
+        """bpf_get_ns_current_pid_tgid(): (pid, tgid) in the namespace that the task is in, if that is the one asked for."""
+        task, tasks = self.k.current, self.k.tasks
+        holder = task.pid_ns.holder if task.pid_ns is not None else None
+        number = KINDS["pid"][1] if holder is None else holder.ino
+        if (self.k.vfs.namespaces.mnt.mnt_sb.s_dev, number) != (dev, ino):
             return None
-        return self.k.current.pid, self.k.current.tgid
+        return tasks.number_in(task.pid_ns, task.pid), tasks.number_in(task.pid_ns, task.tgid)
 
     def send_signal(self, signal: int, whole_process: bool) -> int:
         """bpf_send_signal_common(): -EPERM for a kernel thread, -EINVAL for no signal."""
