@@ -93,7 +93,7 @@ class Suspect(CaseMachine):
 
     def _runs(self, prog):
         from bpf.syscall.test_request import TestRequest
-from bpf.syscall.test_run import test_run
+        from bpf.syscall.test_run import test_run
 
         self.accepted = True
         for _ in range(RUNS):
