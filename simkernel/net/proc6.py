@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from arch.abi.in6 import NDISC_NEIGHBOUR_SOLICITATION
 from arch.abi.inet import IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.rtnetlink import (
@@ -36,19 +38,28 @@ def if_inet6(k: NetKernel, net: Net) -> str:
 
 def ipv6_route(k: NetKernel, net: Net) -> str:
     """/proc/net/ipv6_route: ways one by one, then the route of those who have none."""
-    lines = []
-    for number in sorted(net.ipv6.tables, key=lambda n: (n & 255, n)):
-        for route in in_order(net.ipv6.tables[number]):
-            lines += [_route_line(route, way) for way in route.nexthops]
+    lines = [_route_line(route, way) for route in all_routes(net) for way in route.nexthops]
     return "".join(lines) + UNREACHED + f"{net.loopback.name:>8}\n"
 
 
-def _route_line(route: Route, way: Nexthop) -> str:
+def all_routes(net: Net) -> Iterator[Route]:
+    """As fib6_walk() comes to them."""
+    for number in sorted(net.ipv6.tables, key=lambda n: (n & 255, n)):
+        yield from in_order(net.ipv6.tables[number])
+
+
+def route_flags(route: Route, way: Nexthop) -> int:
+    """RTF_ of one way."""
     flags = RTF_UP | (RTF_GATEWAY if way.gateway is not None else 0)
     if route.kind in (RTN_LOCAL, RTN_ANYCAST):
         flags |= RTF_LOCAL | RTF_NONEXTHOP
     if route.kind in REFUSALS:
         flags = RTF_REJECT | RTF_NONEXTHOP
+    return flags
+
+
+def _route_line(route: Route, way: Nexthop) -> str:
+    flags = route_flags(route, way)
     gateway = (way.gateway or bytes(16)).hex()
     name = way.dev.name if way.dev is not None else ""
     return f"{route.dst.hex()} {route.prefix:02x} {'0' * 32} 00 {gateway} {route.priority:08x} 00000001 00000000 {flags:08x} {name:>8}\n"

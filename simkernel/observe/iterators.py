@@ -10,7 +10,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 
 from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENOENT, EOPNOTSUPP, EOVERFLOW
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.limits import PAGE_SIZE, U32_MAX
+from arch.abi.rtnetlink import RTF_GATEWAY, RTF_NONEXTHOP, RTF_REJECT
+from arch.abi.socket import AF_INET6
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
@@ -18,11 +20,14 @@ from bpf.core.link import BpfLink
 from bpf.core.program import BpfProg
 from bpf.face import FdObject, IterAttach, Link
 from bpf.maps.base import BpfMap
+from bpf.maps.sock_map import SockMap
 from bpf.maps.storage import LocalStorageMap
 from simkernel.fs.cgroup import Cgroup
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import current_net
 from simkernel.net.netlink.sock import NetlinkSock
+from simkernel.net.proc6 import all_routes, route_flags
 from simkernel.net.unix.sock import UnixSock
 from simkernel.observe.face import WatchedKernel
 
@@ -179,6 +184,52 @@ def storage_elements(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         yield {"map": found.address, "sk": owner, "value": value}
 
 
+def socket_map_elements(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every index of an array of sockets, every key of a hash: sock_map_seq_show(), sock_hash_seq_show()."""
+    found = request.map
+    assert isinstance(found, SockMap)
+    with bpf.scratch(found.key_size) as key_at:
+        for key in _keys(found):
+            k.mem.write(key_at, key)
+            yield {"map": found.address, "key": key_at, "sk": found.lookup(key)}
+
+
+# ---- routes ----
+
+
+def ipv6_routes(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every way of every route, as /proc/net/ipv6_route shows them; the last is the one of those who have none."""
+    net = current_net(k)
+    for route in list(all_routes(net)):
+        for way in route.nexthops:
+            shown = route_flags(route, way) & ~RTF_GATEWAY
+            yield from _route(k, route.dst, route.prefix, route.priority, shown, way.gateway, way.dev)
+    yield from _route(k, bytes(16), 0, U32_MAX, RTF_REJECT | RTF_NONEXTHOP, None, net.loopback)
+
+
+def _route(
+    k: WatchedKernel, dst: bytes, prefix: int, metric: int, flags: int, gateway: bytes | None, dev: NetDevice | None
+) -> Rows:
+    """One struct fib6_info with its struct fib6_nh, for as long as a program looks at it."""
+    size = k.types.sizeof("struct fib6_info")
+    address = k.mem.alloc(size + k.types.sizeof("struct fib6_nh"))
+    k.mem.write(address, bytes(size + k.types.sizeof("struct fib6_nh")))
+    view = k.view(address, "struct fib6_info")
+    view.fib6_metric, view.fib6_flags = metric, flags
+    k.mem.write(view.address_of("fib6_dst"), dst)
+    view.fib6_dst.plen = prefix
+    view.fib6_ref.refs.counter = 1
+    common = k.view(address + size, "struct fib6_nh").nh_common
+    common.nhc_dev = dev.addr if dev is not None else 0
+    if gateway is not None:
+        common.nhc_gw_family = AF_INET6
+        k.mem.write(common.address_of("nhc_gw"), gateway)
+    try:
+        yield {"rt": address}
+    finally:
+        k.mem.free(address)
+
+
 # ---- sockets ----
 
 
@@ -265,8 +316,10 @@ TARGETS: dict[str, Source] = {
     "bpf_link": bpf_links,
     "bpf_sk_storage_map": storage_elements,
     "cgroup": cgroups,
+    "ipv6_route": ipv6_routes,
     "ksym": kernel_symbols,
     "netlink": netlink_socks,
+    "sockmap": socket_map_elements,
     "tcp": tcp_socks,
     "udp": udp_socks,
     "unix": unix_socks,
