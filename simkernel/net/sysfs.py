@@ -11,6 +11,7 @@ from functools import partial
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
+from arch.abi.inet import IFALIASZ
 from arch.abi.limits import INT_MAX, U32_MAX, U64_MAX
 from arch.errors import KernelError
 from simkernel.fs.cgroup_css import number, text_of
@@ -28,7 +29,6 @@ from simkernel.net.core.registry import (
 )
 from simkernel.net.face import NetKernel, current_net
 
-IFALIASZ = 256
 VETH_SPEED = 10000  # Mbit/s
 OPERSTATES = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 # struct rtnl_link_stats64

@@ -443,8 +443,10 @@ class BpfSide(ABC):
         return self.percpu.offset(cpu)
 
     def sock_from_file(self, file: int) -> int:
-        """No struct socket is reached through a file."""
-        return 0
+        """sock_from_file(): the struct socket of an open file, 0 of one that is none."""
+        found = self.k.vfs.files.get(file)
+        socket = found.private_data if found is not None else None
+        return socket.addr if isinstance(socket, Socket) else 0
 
     def _attach_perf(self, prog: BpfProg, event: PerfEvent, cookie: int) -> Detach:
         """BPF_LINK_CREATE on a perf event: as PERF_EVENT_IOC_SET_BPF, with a cookie."""

@@ -16,6 +16,7 @@ from arch.abi.errno import (
     EPERM,
 )
 from arch.abi.if_link import IFLA_XDP
+from arch.abi.inet import IFALIASZ
 from arch.abi.netlink import NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE
 from arch.abi.rtnetlink import (
     IFLA_ADDRESS,
@@ -84,7 +85,6 @@ from simkernel.net.netlink.rtnetlink import Row, register
 from simkernel.net.netlink.xdp import change_xdp
 
 IFINFOMSG_SIZE = 16  # struct ifinfomsg
-IFALIASZ = 256
 
 
 @dataclass(frozen=True)

@@ -259,3 +259,36 @@ def test_a_pinned_map_shows_its_elements_by_their_types(tool: Tool) -> None:
     assert pinned(percpu, (number, number), 4, {}, "p") == (warning + lines, 0)
     assert pinned(array, (0, 0), 4, {}, "untyped") == (b"", -EIO)
     assert pinned(uapi.BPF_MAP_TYPE_QUEUE, (0, 0), 4, {}, "queue") == (b"", -EIO)
+
+
+def test_routes_of_ipv6_are_those_of_proc(tool: Tool) -> None:
+    prog = tool.load("ipv6_route", f"r3 = *(u32 *)(r7 +{tool.offset('fib6_info', 'fib6_metric')})")
+    lines = tool.machine.session.read_file("/proc/net/ipv6_route").decode().splitlines()
+    assert tool.read(prog) == [int(line.split()[5], 16) for line in lines]
+    prog = tool.load("ipv6_route", f"r3 = *(u32 *)(r7 +{tool.offset('fib6_info', 'fib6_flags')})")
+    assert tool.read(prog) == [int(line.split()[8], 16) for line in lines]
+
+
+@pytest.mark.parametrize("kind", [uapi.BPF_MAP_TYPE_SOCKMAP, uapi.BPF_MAP_TYPE_SOCKHASH])
+def test_sockets_of_a_map(tool: Tool, kind: int) -> None:
+    fd, socks = tool.task.map_create(kind, 4, 8, 4), {}
+    for key, family in ((1, 2), (3, 10)):
+        socks[key] = sock = tool.calls.syscall("socket", family, 2, 0)
+        address = tool.calls.alloc(28)
+        tool.calls.write(address, family.to_bytes(2, "little") + bytes(26))
+        assert tool.calls.syscall("bind", sock, address, 28) == 0
+        tool.task.map_update(fd, key.to_bytes(4, "little"), sock.to_bytes(8, "little"))
+    info = fd.to_bytes(4, "little")
+    family_at = tool.offset("sock_common", "skc_family")
+    assert sorted(tool.read(tool.load("sockmap", f"r3 = *(u16 *)(r7 +{family_at})", at=24), info)) == [2, 10]
+    seen = tool.read(tool.load("sockmap", "r3 = *(u32 *)(r7 +0)", at=16), info)
+    assert sorted(seen) == ([0, 1, 2, 3] if kind == uapi.BPF_MAP_TYPE_SOCKMAP else [1, 3])
+    for sock in socks.values():
+        tool.task.close(sock)
+
+
+def test_the_socket_of_a_file(tool: Tool) -> None:
+    sock = tool.calls.syscall("socket", 1, 2, 0)
+    look = f"r1 = r7\ncall bpf_sock_from_file\nr3 = r0\nif r0 == 0 goto out\nr3 = *(u16 *)(r0 +{tool.offset('socket', 'type')})"
+    assert 2 in tool.read(tool.load("task_file", look, at=24))
+    tool.task.close(sock)
