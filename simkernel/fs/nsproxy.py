@@ -6,7 +6,7 @@ There are namespaces of all kinds; those of networks are net/core/net_namespace.
 from __future__ import annotations
 
 from arch.abi.capability import CAP_FULL_SET, CAP_SYS_ADMIN, CAP_SYS_CHROOT
-from arch.abi.errno import EINVAL, ENOSPC, EPERM, EUSERS
+from arch.abi.errno import EINVAL, ENOSPC, EPERM, ESRCH, EUSERS
 from arch.abi.mount import MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
 from arch.abi.sched import (
     CLONE_FILES,
@@ -32,6 +32,7 @@ from simkernel.fs.inode import Mount, Path
 from simkernel.fs.mounts import top_of
 from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
 from simkernel.fs.pidfd import PIDFD_FOPS, process_of
+from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, TimeNamespace, UtsNamespace, time_offsets
@@ -297,7 +298,7 @@ def _enter_user(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> 
 
 @syscall("setns", "int fd, int flags", source="kernel/nsproxy.c")
 def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
-    """Enter the namespace of a descriptor, or those of a process.  EBADF, EINVAL, EPERM."""
+    """Enter the namespace of a descriptor, or those of a process.  EBADF, EINVAL, EPERM, ESRCH."""
     file, old = k.vfs.fget(fd), k.current.namespaces
     proxy = dict(old)
     if file.f_op is NS_FILE_OPERATIONS:
@@ -309,6 +310,10 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
         if not flags or flags & ~(HERE | CLONE_NEWUSER):
             return -EINVAL
         other = process_of(file)
+        if other.exit_state:  # it has left its namespaces: validate_nsset()
+            return -ESRCH
+        if not ptrace_may_access(k, other):
+            return -EPERM
         for kind, (flag, ino) in KINDS.items():
             if flags & flag:
                 _enter(k, proxy, other.namespaces.get(kind) or Namespace(kind, ino))

@@ -43,7 +43,16 @@ class HrTimer:
 class Clock:
     """CLOCK_MONOTONIC in nanoseconds since boot, and the events waiting for it."""
 
-    __slots__ = ("_cancelled", "_heap", "_now", "_order", "idle_ns", "next_event_ns", "realtime_offset_ns")
+    __slots__ = (
+        "_cancelled",
+        "_heap",
+        "_now",
+        "_order",
+        "idle_ns",
+        "next_event_ns",
+        "realtime_offset_ns",
+        "tai_offset",
+    )
 
     def __init__(self) -> None:
         self._now = 0
@@ -53,6 +62,7 @@ class Clock:
         self.idle_ns = 0
         self.next_event_ns = KTIME_MAX
         self.realtime_offset_ns = BOOT_REALTIME_NS
+        self.tai_offset = 0  # seconds of CLOCK_TAI before CLOCK_REALTIME
 
     @property
     def now_ns(self) -> int:

@@ -169,6 +169,7 @@ class SignalStruct:
         self.pidfd_wait = WaitQueue("wait_pidfd")
         self.group_exit_code = 0
         self.group_exiting = False
+        self.group_exec_task: Task | None = None  # the thread that execs, while it ends the others
         self.core: CoreState | None = None
         self.fatal = False  # a signal that ends the group is pending: SIGNAL_GROUP_EXIT as complete_signal() sets it
         self.stopped = False

@@ -9,6 +9,7 @@ from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
 from arch.abi.time import CLOCK_REALTIME, NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import clock_now
+from simkernel.kernel.clock import Clock
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
 
@@ -17,6 +18,7 @@ ADJ_TAI, ADJ_SETOFFSET, ADJ_MICRO, ADJ_NANO, ADJ_TICK = 0x80, 0x100, 0x1000, 0x2
 ADJ_ADJTIME, ADJ_OFFSET_SINGLESHOT, ADJ_OFFSET_READONLY = 0x8000, 1, 0x2000
 STA_UNSYNC, STA_NANO, STA_RONLY = 0x40, 0x2000, 0xFF00
 TIME_OK, TIME_ERROR = 0, 5
+MAX_TAI_OFFSET, PPM_SCALE = 100000, 1000 << 16  # seconds; kernel/time/ntp.c
 USER_TICK_US, MAXFREQ, TOLERANCE, MAX_ERROR = 10000, 32768000, 32768000, 16000000
 # struct timex: unsigned modes, then longs, struct timeval time, long tick and more
 LONGS = ("offset", "freq", "maxerror", "esterror", "status", "constant", "precision", "tolerance")
@@ -35,7 +37,7 @@ class Ntp:
             "status": STA_UNSYNC,
             "constant": 2,
         }
-        self.tick, self.tai, self.adjust = USER_TICK_US, 0, 0
+        self.tick, self.adjust = USER_TICK_US, 0
 
 
 def ntp_of(k: KernelFace) -> Ntp:
@@ -71,26 +73,30 @@ def do_adjtimex(k: KernelFace, txc: int) -> int:
     if not modes & ADJ_ADJTIME:
         if modes & ADJ_TICK and not USER_TICK_US * 9 // 10 <= get(tick_at, word) <= USER_TICK_US * 11 // 10:
             raise KernelError(EINVAL)
+        if modes & ADJ_FREQUENCY and word == 8 and abs(get(*_where(k, "freq"))) > (1 << 63) // PPM_SCALE:
+            raise KernelError(EINVAL)
         if modes & ADJ_SETOFFSET:
             part = get(after + word, word)
             if not 0 <= part < (NSEC_PER_SEC if modes & ADJ_NANO else NSEC_PER_SEC // 1000):
                 raise KernelError(EINVAL)
             k.clock.realtime_offset_ns += get(after, word) * NSEC_PER_SEC + part * (1 if modes & ADJ_NANO else 1000)
-    offset = _adjust(ntp, modes, lambda name: get(*_where(k, name)), get(tick_at, word))
+    offset = _adjust(k.clock, ntp, modes, lambda name: get(*_where(k, name)), get(tick_at, word))
     values = {**ntp.values, "precision": 1, "tolerance": TOLERANCE, "offset": offset}
     for name in LONGS:
         at, size = _where(k, name)
         raw[at : at + size] = (values[name] & (1 << 8 * size) - 1).to_bytes(size, order)
     seconds, ns = divmod(clock_now(k, CLOCK_REALTIME), NSEC_PER_SEC)
     nano = ntp.values["status"] & STA_NANO
-    tail = (seconds, ns if nano else ns // 1000, ntp.tick, 0, 0, 0)
-    for index, value in enumerate(tail):
+    for index, value in enumerate((seconds, ns if nano else ns // 1000, ntp.tick)):
         raw[after + index * word : after + (index + 1) * word] = (value & (1 << 8 * word) - 1).to_bytes(word, order)
+    pps = tick_at + word  # two longs, an int, five longs of the pulse per second; then the int `tai`
+    raw[pps : pps + 8 * word] = bytes(8 * word)
+    raw[pps + 8 * word : pps + 8 * word + 4] = k.clock.tai_offset.to_bytes(4, order, signed=True)
     k.usercopy.copy_to_user(txc, bytes(raw))
     return TIME_ERROR if ntp.values["status"] & STA_UNSYNC else TIME_OK
 
 
-def _adjust(ntp: Ntp, modes: int, get: Callable[[str], int], tick: int) -> int:
+def _adjust(clock: Clock, ntp: Ntp, modes: int, get: Callable[[str], int], tick: int) -> int:
     """process_adjtimex_modes(): what is kept; gives the offset to be told."""
     values = ntp.values
     if modes & ADJ_ADJTIME:
@@ -113,6 +119,8 @@ def _adjust(ntp: Ntp, modes: int, get: Callable[[str], int], tick: int) -> int:
         values["constant"] = max(0, min(10, get("constant") + (0 if values["status"] & STA_NANO else 4)))
     if modes & ADJ_TICK:
         ntp.tick = tick
+    if modes & ADJ_TAI and 0 <= get("constant") <= MAX_TAI_OFFSET:
+        clock.tai_offset = get("constant")
     return values["offset"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EFAULT, EINVAL, ELOOP, ENOENT, ENOEXEC
+from arch.abi.errno import E2BIG, EAGAIN, EFAULT, EINVAL, ELOOP, ENOENT, ENOEXEC
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.abi.ptrace import PTRACE_EVENT_EXEC
@@ -161,8 +161,10 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     """The point of no return: other threads end, a fresh address space, signals and descriptors reset."""
     bprm = k.exec.at(address)
     task = k.current
-    yield from _de_thread(k)
-    ret: int = yield k.call("exec_mmap", 0)
+    ret: int = yield from _de_thread(k)
+    if ret:
+        return ret
+    ret = yield k.call("exec_mmap", 0)
     if ret:  # the old program is gone, and there is no memory for the new one
         k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
         return ret
@@ -195,9 +197,13 @@ def _de_thread(k: KernelFace) -> Body:
     """de_thread(): end the others; a thread that execs becomes the leader and takes its pid."""
     task = k.current
     signal = task.signal
+    if signal.group_exiting or signal.group_exec_task is not None:
+        return -EAGAIN
+    signal.group_exec_task = task
     k.signals.kill_other_threads(task)
     while any(t is not task and not t.exit_state for t in signal.threads):
         yield k.wait(signal.wait_chldexit, interruptible=False)
+    signal.group_exec_task = None
     leader = task.group_leader
     if leader is not task:
         k.tasks.take_identity(task, leader)

@@ -53,6 +53,8 @@ def do_group_exit(k: KernelFace, exit_code: int) -> Body:
     signal = k.current.signal
     if signal.group_exiting:
         exit_code = signal.group_exit_code
+    elif signal.group_exec_task is not None:  # this thread ends, the process goes on as another program
+        exit_code = 0
     else:
         signal.group_exiting = True
         signal.group_exit_code = exit_code
@@ -203,8 +205,9 @@ def exit_notify(k: KernelFace, tsk: int, group_dead: int) -> Body:
             k.wake_up(signal.wait_chldexit)
             return 0
         task = leader
-    elif len(signal.threads) > 1:
-        return 0  # a leader waits as a zombie for its threads
+    elif len(signal.threads) > 1:  # a leader waits as a zombie for its threads; one of them may wait for it, to exec
+        k.wake_up(signal.wait_chldexit, 0)
+        return 0
     if signal.group_exiting:
         task.exit_code = signal.group_exit_code
     if task.ptracer is not None and task.ptracer.signal is not task.parent.signal:  # the parent learns of it later

@@ -83,8 +83,10 @@ def clock_now(k: KernelFace, which: int) -> int:
     """What a clock shows, in nanoseconds.  EINVAL for an unknown one."""
     k.cpus.charge_user()
     now = k.clock.now_ns
-    if which in (CLOCK_REALTIME, CLOCK_TAI, CLOCK_REALTIME_ALARM):
+    if which in (CLOCK_REALTIME, CLOCK_REALTIME_ALARM):
         return k.clock.realtime_ns
+    if which == CLOCK_TAI:
+        return k.clock.realtime_ns + k.clock.tai_offset * NSEC_PER_SEC
     if which == CLOCK_REALTIME_COARSE:
         return k.clock.realtime_ns // TICK_NSEC * TICK_NSEC
     offsets = time_offsets(k.current.namespaces.get("time"))
@@ -256,10 +258,18 @@ def sys_nanosleep(k: KernelFace, rqtp: int, rmtp: int) -> Body:
     return (yield from _sleep(k, k.clock.now_ns + asked, rmtp, None, asked))
 
 
+WITHOUT_SLEEP = (
+    CLOCK_THREAD_CPUTIME_ID,
+    CLOCK_MONOTONIC_RAW,
+    CLOCK_MONOTONIC_COARSE,
+    CLOCK_REALTIME_COARSE,
+)  # no nsleep
+
+
 def _clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int, size: int | None) -> Body:
     now = clock_now(k, which)
-    if which == CLOCK_THREAD_CPUTIME_ID:
-        raise KernelError(EINVAL)
+    if which in WITHOUT_SLEEP:
+        raise KernelError(EOPNOTSUPP)
     want = read_timespec(k, rqtp, size)
     if flags & TIMER_ABSTIME:
         until = k.clock.now_ns + want - now
