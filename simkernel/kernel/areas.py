@@ -21,7 +21,9 @@ from arch.memory import PhysicalMemory
 # include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
 VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
 VM_MAYREAD, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x80, 0x100
-VM_LOCKED = 0x2000
+VM_LOCKED, VM_SEQ_READ, VM_RAND_READ, VM_DONTCOPY, VM_DONTEXPAND = 0x2000, 0x8000, 0x10000, 0x20000, 0x40000
+VM_ACCOUNT, VM_WIPEONFORK, VM_DONTDUMP, VM_SOFTDIRTY = 0x100000, 0x2000000, 0x4000000, 0x8000000
+VM_HUGEPAGE, VM_NOHUGEPAGE, VM_MERGEABLE = 0x20000000, 0x40000000, 0x80000000
 
 
 def page_down(addr: int) -> int:
@@ -208,8 +210,8 @@ class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
     __slots__ = (
-        "addr", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops", "pgoff", "private",
-        "prot", "start",
+        "account", "addr", "advice", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
+        "pgoff", "private", "prot", "soft_dirty", "start",
     )  # fmt: skip
 
     def __init__(
@@ -235,6 +237,9 @@ class Vma:
         self.ops: VmOperations | None = None
         self.dontfork = self.dontexpand = False
         self.locked = False  # VM_LOCKED
+        self.advice = 0  # VM_* that madvise(2) keeps
+        self.account = bool(prot & 2) and not self.shared  # VM_ACCOUNT; stays when it is no longer writable
+        self.soft_dirty = not flags & MAP_GROWSDOWN  # VM_SOFTDIRTY: new since somebody cleared /proc/PID/clear_refs
         self.addr = 0
 
     @property
@@ -261,17 +266,21 @@ class Vma:
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
         new.may, new.ops, new.dontexpand = self.may, self.ops, self.dontexpand
-        new.locked = self.locked
+        new.locked, new.advice, new.account, new.soft_dirty = self.locked, self.advice, self.account, self.soft_dirty
         return new
 
     @property
     def vm_flags(self) -> int:
         """VM_* bits."""
-        flags = self.prot | self.may << 4
-        if self.locked:
-            flags |= VM_LOCKED
+        flags = self.prot | self.may << 4 | self.advice
+        for given, flag in (
+            (self.locked, VM_LOCKED), (self.dontfork, VM_DONTCOPY), (self.dontexpand, VM_DONTEXPAND),
+            (self.account, VM_ACCOUNT), (self.soft_dirty, VM_SOFTDIRTY),
+        ):  # fmt: skip
+            if given:
+                flags |= flag
         if self.shared:
-            flags |= VM_SHARED | VM_MAYSHARE
+            flags |= VM_MAYSHARE | (VM_SHARED if self.may & 2 else 0)
         if self.flags & MAP_GROWSDOWN:
             flags |= VM_GROWSDOWN
         return flags

@@ -15,10 +15,6 @@ from typing import Protocol
 from arch.abi.errno import EACCES, EEXIST, EINVAL, EIO, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
-    MADV_DOFORK,
-    MADV_DONTFORK,
-    MADV_DONTNEED,
-    MADV_FREE,
     MAP_FIXED,
     MAP_FIXED_NOREPLACE,
     MAP_GROWSDOWN,
@@ -35,7 +31,7 @@ from arch.errors import KernelError
 from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
-from simkernel.kernel.areas import Frames, MappedFile, SharedAnonymous, Vma, page_down, page_up
+from simkernel.kernel.areas import VM_WIPEONFORK, Frames, MappedFile, SharedAnonymous, Vma, page_down, page_up
 
 # x86-like CPUs have no execute-only or write-only pages: any right brings reading.
 PTE_OF_PROT = tuple(
@@ -103,6 +99,7 @@ class Mm:
         self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
+        self.soft_dirty: set[int] | None = None  # pages written since clear_refs; None while nobody asked
         self._no_gap = (1 << 64, 0)  # (size, address): no hole of this size lies between there and mmap_base
 
     # -- areas ---------------------------------------------------------------------------------------------------
@@ -187,9 +184,11 @@ class Mm:
                 and a.file is None is b.file
                 and a.fault is None is b.fault
                 and (a.prot, a.flags, a.name, a.locked) == (b.prot, b.flags, b.name, b.locked)
+                and (a.advice, a.account, a.dontfork) == (b.advice, b.account, b.dontfork)
                 and not a.shared
             ):
                 a.end = b.end
+                a.soft_dirty |= b.soft_dirty
                 self.home.mem.free(b.addr)
                 del self.vmas[left + 1], self.starts[left + 1]
 
@@ -251,6 +250,8 @@ class Mm:
         self.home.count_fault(self, addr, access)
         page = addr & ~(PAGE_SIZE - 1)
         write = access == "write"
+        if write and self.soft_dirty is not None:
+            self.soft_dirty.add(page)
         phys = self.pages.get(page)
         frames = self.home.frames
         if phys is None:
@@ -286,6 +287,8 @@ class Mm:
         prot = vma.prot
         if prot & PROT_WRITE and not vma.shared and self.home.frames.shared(phys):
             prot &= ~PROT_WRITE
+        if self.soft_dirty is not None and page not in self.soft_dirty:
+            prot &= ~PROT_WRITE
         self.space.map(page, phys >> 12, PTE_OF_PROT[prot])
 
     def _grow_stack(self, addr: int) -> Vma | None:
@@ -307,6 +310,16 @@ class Mm:
         for page in self.present(start, end):
             unmap(page)
             put(self.pages.pop(page))
+            if self.soft_dirty is not None:
+                self.soft_dirty.discard(page)
+
+    def clear_soft_dirty(self) -> None:
+        """clear_refs(CLEAR_REFS_SOFT_DIRTY): from now on a page is noted when it is first written."""
+        self.soft_dirty = set()
+        for vma in self.vmas:
+            vma.soft_dirty = False
+            if vma.prot & PROT_WRITE:
+                self._write_protect(vma)
 
     def present(self, start: int, end: int) -> list[int]:
         """Addresses of the present pages in [start, end)."""
@@ -340,6 +353,8 @@ class Mm:
                 phys = self._copy_page(page, phys)
             step = min(len(data), page + PAGE_SIZE - addr)
             frames.write(phys + addr - page, data[:step])
+            if self.soft_dirty is not None:
+                self.soft_dirty.add(page)
             self.space.unmap(page)
             self._map(vma, page, phys)
             if self.user.on_code_change is not None:
@@ -461,6 +476,7 @@ class Mm:
         for vma in areas:
             if vma.prot != prot:
                 vma.prot = prot
+                vma.account |= bool(prot & PROT_WRITE) and not vma.shared
                 self._reprotect(vma)
                 self.home.mmap_changed(self, vma)
         for vma in areas:
@@ -488,20 +504,6 @@ class Mm:
         self.brk = value
         return value
 
-    def advise(self, addr: int, length: int, advice: int) -> None:
-        """madvise(2): DONTNEED and FREE drop pages, DONTFORK is kept, the rest is advice without effect."""
-        if addr & (PAGE_SIZE - 1) or advice < 0 or (advice > 25 and advice not in (100, 101)):
-            raise KernelError(EINVAL)
-        end = addr + page_up(length)
-        areas = self.overlaps(addr, end)
-        if advice in (MADV_DONTNEED, MADV_FREE):
-            self.unmap_pages(addr, end)
-        elif advice in (MADV_DONTFORK, MADV_DOFORK):
-            for vma in areas:
-                vma.dontfork = advice == MADV_DONTFORK
-        if sum(min(v.end, end) - max(v.start, addr) for v in areas) < end - addr:
-            raise KernelError(ENOMEM)
-
     # -- whole maps ----------------------------------------------------------------------------------------------
 
     def dup(self, space: AddressSpace) -> Mm:
@@ -524,10 +526,12 @@ class Mm:
             if copy.ops is not None:
                 copy.ops.opened()
         for page, phys in self.pages.items():
-            if new.find(page) is None:
+            there = new.find(page)
+            if there is None or there.advice & VM_WIPEONFORK:
                 continue
             get(phys)
             new.pages[page] = phys
+        new.soft_dirty = set(self.soft_dirty) if self.soft_dirty is not None else None
         for vma in self.vmas:
             if not vma.shared and vma.prot & PROT_WRITE:
                 self._write_protect(vma)

@@ -67,6 +67,9 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
     for page in mm.present(old, old + min(old_size, new_size)):
         mm.space.unmap(page)
         mm.pages[new + page - old] = mm.pages.pop(page)
+        if mm.soft_dirty is not None:  # move_soft_dirty_pte()
+            mm.soft_dirty.discard(page)
+            mm.soft_dirty.add(new + page - old)
     if not keep:
         mm.unmap(old, old_size)
     return new

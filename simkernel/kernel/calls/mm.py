@@ -13,6 +13,7 @@ from simkernel.kernel.areas import page_up
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under_mmap_lock
+from simkernel.kernel.madvise import do_madvise
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.mremap import remap
 
@@ -175,8 +176,8 @@ def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int,
 
 @syscall("madvise", "unsigned long start, size_t len_in, int behavior", source="mm/madvise.c")
 def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> int:
-    """EINVAL, ENOMEM."""
-    current_mm(k).advise(start, length, behavior)
+    """EINVAL, ENOMEM, EFAULT."""
+    do_madvise(current_mm(k), start, length, behavior)
     return 0
 
 
