@@ -150,6 +150,7 @@ ARCHITECTURE = Architecture(
     calls=CallFacts(
         user_regs=("psw.mask", "psw.addr", *(f"gprs[{i}]" for i in range(16)), *["access"] * 8, "orig_gpr2"),
         audit_arch=0x80000016,
+        has_soft_dirty=True,
         generic_entry=True,
         ipc_third_is_timeout=True,
         ipc_mode_is_wide=True,

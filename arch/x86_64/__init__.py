@@ -217,6 +217,7 @@ ARCHITECTURE = Architecture(
             "0",
         ),
         audit_arch=0xC000003E,
+        has_soft_dirty=True,
         generic_entry=True,
         has_tsc=True,
         step_flag=("flags", 0x100),

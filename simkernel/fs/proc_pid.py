@@ -14,15 +14,14 @@ from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
 from simkernel.fs.nodes import Dir, Link, Node, OpenNode, PseudoFile
 from simkernel.fs.proc_ns import identity_files, timens_file
+from simkernel.fs.proc_task_mmu import PageMap, clear_refs_write, numa_maps, smaps_rollup_text, smaps_text
 from simkernel.fs.proc_text import (
     cmdline,
     comm_text,
     fdinfo_text,
     limits_text,
-    numa_maps,
     read_mm,
     sched_text,
-    smaps_text,
     stat_line,
     state_letter,
     statm_line,
@@ -414,9 +413,9 @@ class PidDir(Dir):
         text("mountinfo", lambda: show_mountinfo(vfs, root()), fops=MOUNTS_FOPS)
         if self.whole:
             text("mountstats", lambda: show_mountstats(vfs, root()), 0o400, fops=MOUNTS_FOPS)
-        text("clear_refs", lambda: "", 0o200, lambda data: None)
-        memory("smaps", lambda: smaps_text(task))
-        memory("smaps_rollup", lambda: smaps_text(task, True))
+        text("clear_refs", lambda: "", 0o200, lambda data: clear_refs_write(task, data))
+        memory("smaps", lambda: smaps_text(k, task))
+        memory("smaps_rollup", lambda: smaps_rollup_text(task))
         text("wchan", lambda: _wchan(self.k, task))
         text("stack", lambda: _stack_text(k, task), 0o400)
         text("schedstat", lambda: f"{task.sum_exec_ns} 0 {task.nvcsw + task.nivcsw}\n")
@@ -424,7 +423,7 @@ class PidDir(Dir):
         text("cpu_resctrl_groups", lambda: "res:\nmon:\n")
         text("autogroup", lambda: f"/autogroup-1 nice {task.nice}\n", 0o644, lambda data: None)
         memory("numa_maps", lambda: numa_maps(task))
-        memory("pagemap", lambda: b"", 0o400)
+        add("pagemap", PageMap(k, task))
         text("patch_state", lambda: "-1\n", 0o400)
         text("ksm_merging_pages", lambda: "0\n", 0o400)
         text("ksm_stat", lambda: "ksm_rmap_items 0\n", 0o400)

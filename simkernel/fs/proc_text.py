@@ -1,4 +1,4 @@
-"""The texts of /proc/PID: stat, statm, status, limits, sched, fdinfo, smaps, numa_maps.  fs/proc/array.c, fs/proc/base.c, fs/proc/task_mmu.c."""
+"""The texts of /proc/PID: stat, statm, status, limits, sched, fdinfo.  fs/proc/array.c, fs/proc/base.c."""
 
 from __future__ import annotations
 
@@ -266,48 +266,3 @@ def fdinfo_text(k: FsKernel, task: Task, fd: int) -> str:
         out += f"ino:\t{file.f_inode.i_ino}\n"
     show = file.f_op.show_fdinfo
     return out + (show(k, file) if show is not None else "")
-
-
-def smaps_text(task: Task, rollup: bool = False) -> str:
-    """/proc/PID/smaps, smaps_rollup."""
-    mm = task.mm
-    if mm is None:
-        return ""
-    out = []
-    total = 0
-    for vma, line in zip(mm.vmas, mm.maps()):
-        present = len(mm.present(vma.start, vma.end)) * PAGE_KB
-        total += present
-        rows = (
-            ("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", 4), ("MMUPageSize", 4), ("Rss", present),
-            ("Pss", present), ("Private_Dirty", present if vma.prot & 2 else 0),
-        )  # fmt: skip
-        out.append(line + "".join(f"{name + ':':<15}{kb:9d} kB\n" for name, kb in rows))
-    if rollup:
-        first, last = (mm.vmas[0].start, mm.vmas[-1].end) if mm.vmas else (0, 0)
-        return f"{first:08x}-{last:08x} ---p 00000000 00:00 0 ".ljust(73) + f"[rollup]\nRss:           {total:9d} kB\n"
-    return "".join(out)
-
-
-def numa_maps(task: Task) -> str:
-    """/proc/PID/numa_maps: everything is on node 0."""
-    mm = task.mm
-    if mm is None:
-        return ""
-    out = []
-    for vma in mm.vmas:
-        present = len(mm.present(vma.start, vma.end))
-        name = (
-            f" file={vma.file.path}"
-            if vma.file is not None
-            else f" {vma.name[1:-1]}"
-            if vma.name in ("[heap]", "[stack]")
-            else ""
-        )
-        pages = (
-            f" {'mapped' if vma.file is not None else 'anon'}={present} N0={present} kernelpagesize_kB=4"
-            if present
-            else ""
-        )
-        out.append(f"{vma.start:08x} default{name}{pages}\n")
-    return "".join(out)

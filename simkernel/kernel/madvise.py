@@ -59,10 +59,10 @@ KEPT = {
 }  # fmt: skip
 
 
-def do_madvise(mm: Mm, start: int, length: int, advice: int) -> None:
+def do_madvise(mm: Mm, start: int, length: int, advice: int, word: int) -> None:
     """EINVAL; ENOMEM for a range with holes, after what is there was done; EFAULT where bringing a page would be a SIGBUS."""
     end = start + page_up(length)
-    if advice not in VALID or start % PAGE_SIZE or end < start:
+    if advice not in VALID or start % PAGE_SIZE or end >> 8 * word:
         raise KernelError(EINVAL)
     if advice in (MADV_POPULATE_READ, MADV_POPULATE_WRITE):
         _populate(mm, start, end, advice == MADV_POPULATE_WRITE)
@@ -86,6 +86,8 @@ def _apply(mm: Mm, vma: Vma, start: int, end: int, advice: int) -> None:
     elif advice in KEPT:
         if advice == MADV_WIPEONFORK and (vma.file is not None or vma.shared):
             raise KernelError(EINVAL)
+        if advice in (MADV_MERGEABLE, MADV_UNMERGEABLE) and vma.shared:
+            return
         gone, come = KEPT[advice]
         if vma.advice & ~gone | come != vma.advice:
             part = _part(mm, start, end)

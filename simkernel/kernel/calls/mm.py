@@ -177,7 +177,7 @@ def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int,
 @syscall("madvise", "unsigned long start, size_t len_in, int behavior", source="mm/madvise.c")
 def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> int:
     """EINVAL, ENOMEM, EFAULT."""
-    do_madvise(current_mm(k), start, length, behavior)
+    do_madvise(current_mm(k), start, length, behavior, k.arch.word)
     return 0
 
 

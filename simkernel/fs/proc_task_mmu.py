@@ -1,0 +1,192 @@
+"""/proc/PID/smaps, smaps_rollup, numa_maps, pagemap, clear_refs: what is known of the pages of a process.  fs/proc/task_mmu.c."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from arch.abi.capability import CAP_SYS_ADMIN
+from arch.abi.errno import EACCES, EINVAL
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import DEFAULT_POLLMASK
+from arch.errors import KernelError
+from simkernel.fs.face import FsKernel
+from simkernel.fs.nodes import Node
+from simkernel.fs.proc_text import PAGE_KB
+from simkernel.kernel.areas import VM_SOFTDIRTY, Vma
+from simkernel.kernel.calls.kcmp import ptrace_may_access
+from simkernel.kernel.mm import Mm
+from simkernel.kernel.task import Task
+
+# Two letters of VmFlags for each bit of vm_flags: show_smap_vma_flags().
+VM_FLAG_NAMES = {
+    0: "rd", 1: "wr", 2: "ex", 3: "sh", 4: "mr", 5: "mw", 6: "me", 7: "ms", 8: "gd", 13: "lo", 15: "sr", 16: "rr", 17: "dc", 18: "de",
+    20: "ac", 25: "wf", 26: "dd", 27: "sd", 29: "hg", 30: "nh", 31: "mg",
+}  # fmt: skip
+PM_SOFT_DIRTY, PM_MMAP_EXCLUSIVE, PM_FILE, PM_PRESENT = 1 << 55, 1 << 56, 1 << 61, 1 << 63
+PM_ENTRY_BYTES = 8
+CLEAR_REFS_SOFT_DIRTY, CLEAR_REFS_LAST = 4, 5
+
+
+class Counts:
+    """struct mem_size_stats, in kB."""
+
+    NAMES = (
+        "Rss", "Pss", "Pss_Dirty", "Shared_Clean", "Shared_Dirty", "Private_Clean", "Private_Dirty", "Referenced", "Anonymous", "LazyFree",
+        "AnonHugePages", "ShmemPmdMapped", "FilePmdMapped", "Shared_Hugetlb", "Private_Hugetlb", "Swap", "SwapPss", "Locked",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.kb = dict.fromkeys(self.NAMES, 0)
+        self.pss = self.pss_dirty = 0.0
+
+    def add(self, mm: Mm, vma: Vma) -> None:
+        """smap_gather_stats()."""
+        for page in mm.present(vma.start, vma.end):
+            anonymous, users = page_facts(mm, vma, page)
+            dirty = anonymous or (vma.shared and bool(vma.prot & 2))
+            kind = f"{'Shared' if users > 1 else 'Private'}_{'Dirty' if dirty else 'Clean'}"
+            for name in ("Rss", "Referenced", kind, *(("Anonymous",) if anonymous else ())):
+                self.kb[name] += PAGE_KB
+            self.pss += PAGE_KB / users
+            self.pss_dirty += PAGE_KB / users if dirty else 0
+            if vma.locked:
+                self.kb["Locked"] += PAGE_KB // users
+        self.kb["Pss"], self.kb["Pss_Dirty"] = int(self.pss), int(self.pss_dirty)
+
+    def text(self) -> str:
+        """__show_smap()."""
+        return "".join(f"{name + ':':<16}{self.kb[name]:8d} kB\n" for name in self.NAMES)
+
+
+def page_facts(mm: Mm, vma: Vma, page: int) -> tuple[bool, int]:
+    """(the task's own, how many maps show it) of a present page."""
+    phys = mm.pages[page]
+    users = mm.home.frames.refcounts[phys >> 12]
+    if vma.file is None and vma.fault is None:
+        return True, max(users, 1)
+    if not vma.shared and vma.file is not None and vma.fault is None:
+        pgoff = vma.pgoff + (page - vma.start) // PAGE_SIZE
+        if vma.file.inode.get_page(pgoff) != phys:
+            return True, max(users, 1)
+    return False, max(users - 1, 1)  # the page cache is one of them
+
+
+def smaps_text(k: FsKernel, task: Task) -> str:
+    """/proc/PID/smaps."""
+    mm = task.mm
+    if mm is None:
+        return ""
+    out = []
+    for vma, line in zip(mm.vmas, mm.maps(), strict=True):
+        counts = Counts()
+        counts.add(mm, vma)
+        sizes = (("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", PAGE_KB), ("MMUPageSize", PAGE_KB))
+        out.append(line + "".join(f"{name + ':':<16}{kb:8d} kB\n" for name, kb in sizes) + counts.text())
+        bits = vma.vm_flags & ~(0 if k.arch.calls.has_soft_dirty else VM_SOFTDIRTY)
+        flags = "".join(f"{name} " for bit, name in VM_FLAG_NAMES.items() if bits >> bit & 1)
+        out.append(f"THPeligible:    0\nVmFlags: {flags}\n")
+    return "".join(out)
+
+
+def smaps_rollup_text(task: Task) -> str:
+    """/proc/PID/smaps_rollup: the sums."""
+    mm = task.mm
+    if mm is None:
+        return ""
+    counts = Counts()
+    for vma in mm.vmas:
+        counts.add(mm, vma)
+    first, last = (mm.vmas[0].start, mm.vmas[-1].end) if mm.vmas else (0, 0)
+    return f"{first:08x}-{last:08x} ---p 00000000 00:00 0 ".ljust(73) + "[rollup]\n" + counts.text()
+
+
+def numa_maps(task: Task) -> str:
+    """/proc/PID/numa_maps: everything is on node 0."""
+    mm = task.mm
+    if mm is None:
+        return ""
+    out = []
+    for vma in mm.vmas:
+        present = len(mm.present(vma.start, vma.end))
+        name = (
+            f" file={vma.file.path}"
+            if vma.file is not None
+            else f" {vma.name[1:-1]}"
+            if vma.name in ("[heap]", "[stack]")
+            else ""
+        )
+        pages = (
+            f" {'mapped' if vma.file is not None else 'anon'}={present} N0={present} kernelpagesize_kB=4"
+            if present
+            else ""
+        )
+        out.append(f"{vma.start:08x} default{name}{pages}\n")
+    return "".join(out)
+
+
+def clear_refs_write(task: Task, data: bytes) -> None:
+    """1, 2 and 3 forget who was referenced, 4 which pages were written, 5 the peak.  EINVAL."""
+    text = data.strip()
+    if not text.isdigit() or not 0 < int(text) <= CLEAR_REFS_LAST:
+        raise KernelError(EINVAL)
+    if task.mm is not None:
+        if int(text) == CLEAR_REFS_SOFT_DIRTY:
+            task.mm.clear_soft_dirty()
+        elif int(text) == CLEAR_REFS_LAST:
+            task.mm.rss_peak = task.mm.rss_pages
+
+
+class PageMap(Node):
+    """/proc/PID/pagemap: eight bytes for each page of the address space."""
+
+    mode = 0o400
+    poll_key: Hashable = None
+
+    def __init__(self, k: FsKernel, task: Task) -> None:
+        self.k, self.task = k, task
+
+    def open(self, flags: int) -> PageMap:
+        """The node is its own handle.  EACCES."""
+        if self.task.mm is not None and not ptrace_may_access(self.k, self.task):
+            raise KernelError(EACCES, "another's memory")
+        return self
+
+    def read(self, size: int, pos: int) -> bytes:
+        """pagemap_read(): EINVAL for what is not whole entries."""
+        mm = self.task.mm
+        if mm is None:
+            return b""
+        if size % PM_ENTRY_BYTES or pos % PM_ENTRY_BYTES:
+            raise KernelError(EINVAL)
+        first, shown = pos // PM_ENTRY_BYTES, self.k.capable(CAP_SYS_ADMIN)
+        last = min(first + size // PM_ENTRY_BYTES, mm.home.layout.task_size // PAGE_SIZE)
+        mask = ~(0 if self.k.arch.calls.has_soft_dirty else PM_SOFT_DIRTY)
+        entries = [_entry(mm, number * PAGE_SIZE, shown) & mask for number in range(first, last)]
+        return b"".join(entry.to_bytes(PM_ENTRY_BYTES, self.k.mem.byteorder) for entry in entries)
+
+    def write(self, data: bytes, pos: int) -> int:
+        """It cannot be written."""
+        raise KernelError(EINVAL)
+
+    def poll(self) -> int:
+        """Always ready."""
+        return DEFAULT_POLLMASK
+
+    def release(self) -> None:
+        """Nothing."""
+
+
+def _entry(mm: Mm, page: int, shown: bool) -> int:
+    """pte_to_pagemap_entry(); `shown`: with the page's number."""
+    vma = mm.find(page)
+    if vma is None:
+        return 0
+    entry = PM_SOFT_DIRTY if vma.soft_dirty else 0
+    if page not in mm.pages:
+        return entry
+    anonymous, users = page_facts(mm, vma, page)
+    entry |= PM_PRESENT | (mm.pages[page] // PAGE_SIZE if shown else 0)
+    entry |= (0 if anonymous else PM_FILE) | (PM_MMAP_EXCLUSIVE if users == 1 else 0)
+    if mm.soft_dirty is None or page in mm.soft_dirty:
+        entry |= PM_SOFT_DIRTY
+    return entry
