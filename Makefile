@@ -39,8 +39,10 @@ $(VENV)/.runtime: pyproject.toml
 demo: $(VENV)/.runtime
 	$(BIN)/simkernel demo
 
+# Compiled first, for where processes write no bytecode: hundreds are started.
 # Tests that start processes give them a time, which a busy host may not: what fails beside others is run once more, alone.
 test: venv
+	$(BIN)/python -m compileall -q -j $(JOBS) arch bpf simkernel tracing tests
 	$(BIN)/python -m pytest -n $(JOBS) tests || $(BIN)/python -m pytest -p no:xdist --last-failed --last-failed-no-failures none tests
 
 # Long proofs, fuzz loops and sweeps, which the ordinary tests leave out.
