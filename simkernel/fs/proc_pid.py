@@ -68,7 +68,7 @@ class FdDir(Node):
         self.make = make
         self.mode = mode
         self.ino = ino
-        self.uid, self.gid = task.euid, task.egid
+        self.uid, self.gid = task.cred.euid, task.cred.egid
         self.known: dict[int, tuple[File, Node]] = {}
 
     def entries(self) -> dict[str, Node]:
@@ -111,13 +111,13 @@ class FdLink(Link):
             mode |= 0o300
         super().__init__(lambda: file.f_path, lambda: k.vfs.d_path(file.f_path), mode)
         self.size = 64
-        self.uid, self.gid = task.euid, task.egid
+        self.uid, self.gid = task.cred.euid, task.cred.egid
         self.ino = 0
 
 
 def _fdinfo_node(k: FsKernel, task: Task, fd: int, file: File) -> PseudoFile:
     node = PseudoFile(lambda: fdinfo_text(k, task, fd), mode=0o444 if k.vfs.names.fdinfo_for_all else 0o400)
-    node.uid, node.gid = task.euid, task.egid
+    node.uid, node.gid = task.cred.euid, task.cred.egid
     return node
 
 
@@ -277,7 +277,7 @@ class MapFiles(Node):
         self.k = k
         self.task = task
         self.ino = ino
-        self.uid, self.gid = task.euid, task.egid
+        self.uid, self.gid = task.cred.euid, task.cred.egid
 
     def entries(self) -> dict[str, Node]:
         """All of them."""
@@ -352,7 +352,7 @@ class PidDir(Dir):
     def revalidate(self) -> None:
         """pid_update_inode(): the owner is who the process is now; root's where nobody may look at it."""
         task = self.task
-        ids = (task.euid, task.egid) if task.mm is not None else (0, 0)
+        ids = (task.cred.euid, task.cred.egid) if task.mm is not None else (0, 0)
         self.uid, self.gid = ids
         owner = ids if task.dumpable == 1 or task.mm is None else (0, 0)
         for node in self.children.values():

@@ -182,13 +182,16 @@ def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> s
         f"Pid:\t{nr(task.pid)}\nPPid:\t{parent}\nTracerPid:\t{nr(task.ptracer.pid) if task.ptracer is not None else 0}\n"
     )
     for name, kind, ids in (
-        ("Uid", "uid", (task.uid, task.euid, task.suid, task.fsuid)),
-        ("Gid", "gid", (task.gid, task.egid, task.sgid, task.fsgid)),
+        ("Uid", "uid", (task.cred.uid, task.cred.euid, task.cred.suid, task.cred.fsuid)),
+        ("Gid", "gid", (task.cred.gid, task.cred.egid, task.cred.sgid, task.cred.fsgid)),
     ):
         out.append(f"{name}:\t" + "\t".join(str(munged(users, kind, value)) for value in ids) + "\n")
     out.append(f"FDSize:\t{files.max_fds if files is not None else 0}\n")
     out.append(
-        "Groups:\t" + "".join(f"{munged(users, 'gid', g)} " for g in task.groups) + ("" if task.groups else " ") + "\n"
+        "Groups:\t"
+        + "".join(f"{munged(users, 'gid', g)} " for g in task.cred.groups)
+        + ("" if task.cred.groups else " ")
+        + "\n"
     )
     for name, value in (("NStgid", task.tgid), ("NSpid", task.pid), ("NSpgid", task.pgid), ("NSsid", task.session)):
         out.append(f"{name}:\t" + "\t".join(map(str, _numbers(task, value, space))) + "\n")
@@ -221,11 +224,11 @@ def _numbers(task: Task, pid: int, space: PidNamespace | None) -> list[int]:
 def _masks_text(k: FsKernel, task: Task) -> str:
     rows = [
         ("SigPnd", task.sigpending), ("ShdPnd", task.shared_pending), ("SigBlk", task.blocked),
-        ("SigIgn", task.ignored), ("SigCgt", task.caught), ("CapInh", task.cap_inheritable),
-        ("CapPrm", task.cap_permitted), ("CapEff", task.cap_effective), ("CapBnd", task.cap_bset),
+        ("SigIgn", task.ignored), ("SigCgt", task.caught), ("CapInh", task.cred.cap_inheritable),
+        ("CapPrm", task.cred.cap_permitted), ("CapEff", task.cred.cap_effective), ("CapBnd", task.cred.cap_bset),
     ]  # fmt: skip
     if k.vfs.names.status_cap_ambient:
-        rows.append(("CapAmb", task.cap_ambient))
+        rows.append(("CapAmb", task.cred.cap_ambient))
     return "".join(f"{name}:\t{mask:016x}\n" for name, mask in rows)
 
 

@@ -534,12 +534,6 @@ class Task(TaskSlots):
         """SigCgt of /proc/PID/status."""
         return sum(1 << (n - 1) for n, a in enumerate(self.signal.actions) if n and a.handler > 1)
 
-    def __getattr__(self, name: str) -> Any:
-        # uid, euid, groups, cap_effective ... are read through to the credentials.
-        if name in Cred.__slots__:
-            return getattr(self.cred, name)
-        raise AttributeError(name)
-
     @property
     def state_letter(self) -> str:
         """R, S, D, T, Z as ps shows it."""

@@ -28,7 +28,7 @@ def unix_listen(k: NetKernel, sock: int, backlog: int) -> int:
         return -EINVAL
     sk.backlog = backlog
     sk.view.sk_max_ack_backlog = backlog
-    sk.peer_cred, sk.peer_groups = current_cred(k), list(k.current.groups)
+    sk.peer_cred, sk.peer_groups = current_cred(k), list(k.current.cred.groups)
     sk.set_state(TCP_LISTEN)
     return 0
 
@@ -59,7 +59,7 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
     server.name = other.name
     join(sk, server)
     sk.peer_cred, server.peer_cred = other.peer_cred, current_cred(k)
-    sk.peer_groups, server.peer_groups = other.peer_groups, list(k.current.groups)
+    sk.peer_groups, server.peer_groups = other.peer_groups, list(k.current.cred.groups)
     server.options.update(other.options)
     other.pending.append(server)
     yield k.wake(other.wq)
@@ -164,7 +164,7 @@ def unix_socketpair(k: NetKernel, socka: int, sockb: int) -> int:
     one, two = unix_sock(k, socka), unix_sock(k, sockb)
     join(one, two)
     one.peer_cred = two.peer_cred = current_cred(k)
-    one.peer_groups = two.peer_groups = list(k.current.groups)
+    one.peer_groups = two.peer_groups = list(k.current.cred.groups)
     return 0
 
 
