@@ -9,9 +9,9 @@ from typing import Final
 
 from arch.abi.version import KernelVersion
 from bpf.btf.codec import COMPOSITES, Btf, Kind
+from bpf.btf.record import UNKNOWN_TAGS_IGNORED
 
 SINCE: Final = "6.12"  # b0966c724584
-UNTIL: Final = "7.2"  # found by asking: 7.2 takes what 6.12 refuses
 _TAGS: Final = ("kptr_untrusted", "kptr", "percpu_kptr", "uptr")
 
 
@@ -24,7 +24,7 @@ def _tag(btf: Btf, type_id: int) -> str:
 
 def fields_are_understood(btf: Btf, version: KernelVersion) -> bool:
     """No struct mixes kernel pointers with tags that this version does not know."""
-    if not version.within(SINCE, UNTIL):
+    if not version.within(SINCE, UNKNOWN_TAGS_IGNORED):
         return True
     for t in btf.types:
         if t.kind in COMPOSITES:

@@ -68,6 +68,7 @@ IN_MAPS: Final = KPTRS | GRAPH_ROOTS | {SPIN_LOCK, RES_SPIN_LOCK, TIMER, WORKQUE
 IN_OBJECTS: Final = KPTRS | GRAPH_ROOTS | GRAPH_NODES | {SPIN_LOCK, RES_SPIN_LOCK, REFCOUNT}
 _SMALL_NODES: Final = "6.6"  # 0a1f7bfe35a3: before, nodes had no room for their owner
 _NESTED: Final = "6.11"  # 64e8ee814819: members of members, and arrays
+UNKNOWN_TAGS_IGNORED: Final = "7.2"  # found by asking: a tag that 6.12 refuses is passed over
 _UNTRUSTED_NAMED: Final = "6.4"  # 03b77e17aeb2: kptr and kptr_ref became kptr_untrusted and kptr
 _KPTRS_OF_OBJECTS: Final = "6.12"  # b0966c724584: kernel pointers in objects of the program's own
 _OBJECT_NAMES: Final = (SPIN_LOCK, LIST_HEAD, LIST_NODE, RB_ROOT, RB_NODE, REFCOUNT)
@@ -326,6 +327,8 @@ class Reader:
             names = {"kptr": KPTR_UNREF, "kptr_ref": KPTR_REF}
         name = names.get(tag.name, "")
         if name not in self.known:
+            if self.version.at_least(UNKNOWN_TAGS_IGNORED):
+                return None
             raise KernelError(EINVAL)
         if name not in kinds:
             return None

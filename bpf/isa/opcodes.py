@@ -93,7 +93,7 @@ OPCODES: Final = frozenset(
     [class_ | op | src for class_ in (BPF_ALU, BPF_ALU64) for op in _ALU_OPS for src in (BPF_K, BPF_X)]
     + [BPF_ALU | BPF_NEG, BPF_ALU64 | BPF_NEG, BPF_ALU | BPF_END | BPF_TO_BE, BPF_ALU | BPF_END | BPF_TO_LE]
     + [class_ | op | src for class_ in (BPF_JMP, BPF_JMP32) for op in _JUMPS for src in (BPF_K, BPF_X)]
-    + [BPF_JMP | BPF_CALL, BPF_JMP | BPF_EXIT, BPF_JMP | BPF_JA, BPF_JMP32 | BPF_JA]
+    + [BPF_JMP | BPF_CALL, BPF_JMP | BPF_EXIT, BPF_JMP | BPF_JA]
     + [class_ | BPF_MEM | size for class_ in (BPF_LDX, BPF_ST, BPF_STX) for size in _SIZES]
     + [BPF_STX | BPF_ATOMIC | size for size in (BPF_W, BPF_DW)]
     + [BPF_LD | mode | size for mode in (BPF_ABS, BPF_IND) for size in (BPF_B, BPF_H, BPF_W)]
@@ -102,6 +102,7 @@ OPCODES: Final = frozenset(
 
 # What versions added: (since, the kernel's change, opcodes).
 MORE: Final[tuple[tuple[str, str, frozenset[int]], ...]] = (
+    ("6.1", "4cd58e9af8b9", frozenset({BPF_JMP32 | BPF_JA})),  # of 6.6
     ("6.6", "1f9a1ea821ff", frozenset(BPF_LDX | BPF_MEMSX | size for size in (BPF_B, BPF_H, BPF_W))),
     ("6.6", "0845c3db7bf5", frozenset({BPF_ALU64 | BPF_END | BPF_TO_LE})),
     ("6.9", "011832b97b31", frozenset({BPF_JMP | BPF_JCOND})),

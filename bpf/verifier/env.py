@@ -45,7 +45,7 @@ from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.context.ctx_rule import AccessInfo, CtxArg
 from bpf.verifier.domain.known_flow import KnownFlow
-from bpf.verifier.domain.state import FuncState, Reg, VerifierState
+from bpf.verifier.domain.state import MAX_CALL_FRAMES, MORE_CALL_FRAMES, FuncState, Reg, VerifierState
 from bpf.verifier.log.before_5_18 import WHOLE_STATES
 from bpf.verifier.log.log import SHORT_STATES, Log, StateStyle
 from bpf.verifier.log.since_6_8 import BARE_STATES, SPARE_STATES
@@ -280,6 +280,7 @@ class Env:
         self.type_name = self.style.type_name  # of a type word, as messages have it
         self.config = request.config
         self.call_kinds, self.load_kinds = _pseudo_kinds(self.rules)
+        self.call_frames = MORE_CALL_FRAMES if self.rules.more_call_frames else MAX_CALL_FRAMES
         self.load_modes = (BPF_MEM, BPF_MEMSX) if self.rules.sign_extension else (BPF_MEM,)
         self.log_precision = bool(self.level and (self.level & 2 or self.rules.precision_at_level_1))
         self.btf_ctx_access: Callable[[int, int, int, AccessInfo], bool] = lambda off, size, access, info: False

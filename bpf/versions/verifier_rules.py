@@ -128,6 +128,15 @@ class Rules:
     ranges_refined: bool = since(
         "6.8", "5f99f312bd3b", "all ranges of a value refine each other, and both sides of a jump learn"
     )
+    signed_products: bool = since("6.14", "9aa0ebde0014", "products of numbers of either sign have ranges")
+    products_united: bool = since("6.18", "1df7dad4d5c4", "bits of a product are what its two possible sums share")
+    negation_tracked: bool = since("6.18", "aced132599b3", "a number with the other sign has a range")
+    own_compared: bool = since("6.19", "d43ad9da8052", "a number compared with itself")
+    swaps_tracked: bool = since("7.0", "9d2119984224", "known bits keep known when bytes are swapped")
+    ranges_are_arcs: bool = since("7.2", "-", "a range is one arc of the circle of numbers, signed or not")
+    timers_in_tracing: bool = since("7.0", "-", "tracing programs use maps with timers and work queues")
+    space_casts: bool = since("6.9", "6082b6c328b5", "a move may name two address spaces, of which one is the kernel's")
+    maps_never_null: bool = since("6.17", "5534e58f2e9b", "a map's own pointer is never NULL")
     quotients_tracked: bool = since("7.1", "-", "what a constant divides, and the rest, have ranges")
     more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")
     misc_is_a_number: bool = since(
@@ -196,6 +205,7 @@ class Rules:
     casts_to_memory: bool = since(
         "6.17", "d2ae8b09c4ee", "bpf_rdonly_cast() to void gives memory that cannot be relied on"
     )
+    other_pointers_read: bool = since("6.17", "-", "a pointer to no struct is memory that cannot be relied on")
     sections_end_with_program: bool = since("6.14", "-", "what is held at the end of a program is told as that")
     acquire_is_strict: bool = until("6.12", "f633919d1325", "what is acquired is of exactly the type asked for")
     acquired_trusted: bool = since("7.1", "-", "what a kernel function acquires is trusted by its type, too")
@@ -250,6 +260,9 @@ class Rules:
     jump_points: bool = since("6.1", "bffdeaa8a5af", "the history of jumps is kept apart from pruning; of 6.2")
 
     prune_after_goto: bool = until("6.1", "bffdeaa8a5af", "the instruction behind a jump is a pruning point; of 6.2")
+
+    any_cycle: bool = since("6.8", "-", "recursion is no matter of the program's shape, but of the depth of calls")
+    more_call_frames: bool = since("7.2", "-", "functions call each other 16 deep, not 8")
 
     # -- the log --
     precision_at_level_1: bool = until("5.17", "496f3324048b", "going back for precision is told at level 1")

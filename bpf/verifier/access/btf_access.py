@@ -20,7 +20,7 @@ from bpf.verifier.access.trust import (
     is_trusted,
     passes_trust,
 )
-from bpf.verifier.context.btf_walk import WALK_PTR, WALK_SCALAR, Step, find_member
+from bpf.verifier.context.btf_walk import WALK_PTR, WALK_PTR_UNTRUSTED, WALK_SCALAR, Step, find_member
 from bpf.verifier.context.struct_ops import struct_access
 from bpf.verifier.domain.state import Value, known_zero
 from bpf.verifier.domain.tnum import tnum_text
@@ -28,9 +28,11 @@ from bpf.verifier.domain.types import (
     BPF_REG_TRUSTED_MODIFIERS,
     MEM_PERCPU,
     MEM_RCU,
+    MEM_RDONLY,
     MEM_USER,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
+    PTR_TO_MEM,
     PTR_TRUSTED,
     PTR_UNTRUSTED,
     SCALAR_VALUE,
@@ -68,10 +70,13 @@ def check_ptr_to_btf_access(env: Env, regno: int, off: int, size: int, access: i
         env.reject(EACCES, "only read is supported")
     step = _find(env, v, regno, off, size, access)
     flag = _inherited(env, v, step) if step.result == WALK_PTR else 0
-    if access == READ and value_regno >= 0:
-        mark_btf_load(
-            env, value_regno, PTR_TO_BTF_ID if step.result == WALK_PTR else SCALAR_VALUE, v.raw1, step.type_id, flag
-        )
+    if access != READ or value_regno < 0:
+        return
+    if step.result == WALK_PTR_UNTRUSTED:
+        env.regs[value_regno].value = known_zero(PTR_TO_MEM | MEM_RDONLY | PTR_UNTRUSTED)
+        return
+    word = PTR_TO_BTF_ID if step.result == WALK_PTR else SCALAR_VALUE
+    mark_btf_load(env, value_regno, word, v.raw1, step.type_id, flag)
 
 
 def _check_allowed(env: Env, v: Value, name: str) -> None:
@@ -101,7 +106,7 @@ def _find(env: Env, v: Value, regno: int, off: int, size: int, access: int) -> S
                 env.reject(EACCES, f"direct access to {field.shown} is disallowed")
     step = find_member(env, v.raw1, v.raw2, off, size, not own)
     # what an object of the program's own points to is a number
-    return Step(WALK_SCALAR) if own else step
+    return Step(WALK_SCALAR) if own and step.result == WALK_PTR else step
 
 
 def _inherited(env: Env, v: Value, step: Step) -> int:

@@ -20,7 +20,7 @@ from bpf.verifier.domain.state import (
     StackSlot,
     Value,
 )
-from bpf.verifier.domain.types import PTR_MAYBE_NULL, PTR_TO_MEM
+from bpf.verifier.domain.types import PTR_MAYBE_NULL, PTR_TO_MEM, base_type
 from bpf.verifier.env import Env
 
 NO_SLOT: Final = -1  # the message has been written
@@ -80,6 +80,12 @@ def invalidate(env: Env, reg: Reg) -> None:
         mark_not_init(env, reg)
 
 
+def _is_shared(env: Env, reference: int) -> bool:
+    """Another dynptr can give back what this one holds: dynptr_ref_cnt()."""
+    slots = [slot for frame in env.cur.frames for slot in frame.stack if slot.kinds[0] == STACK_DYNPTR]
+    return sum(slot.value.raw2 != 0 and slot.value.ref_obj_id == reference for slot in slots) > 1
+
+
 def destroy_if_dynptr(env: Env, frame: FuncState, spi: int) -> None:
     """A store into a dynptr ends it, unless it holds a reference; slices of it are worthless then."""
     slot = frame.stack[spi]
@@ -88,13 +94,16 @@ def destroy_if_dynptr(env: Env, frame: FuncState, spi: int) -> None:
     if not slot.value.raw2:
         spi += 1
         slot = frame.stack[spi]
-    if slot.value.raw1 in REFCOUNTED:
+    parents = env.rules.dynptr_parents
+    if slot.value.raw1 in REFCOUNTED and not (parents and _is_shared(env, slot.value.ref_obj_id)):
         env.reject(EINVAL, "cannot overwrite referenced dynptr")
     env.scratched_stack_slots |= 3 << spi - 1
     number = slot.value.id
     slot.kinds = frame.stack[spi - 1].kinds = INVALID_SLOT
     for reg in env.cur.each_reg():
-        if reg.value.type in (PTR_TO_MEM, PTR_TO_MEM | PTR_MAYBE_NULL) and reg.value.raw2 == number:
+        word = reg.value.type
+        is_memory = base_type(word) == PTR_TO_MEM if parents else word in (PTR_TO_MEM, PTR_TO_MEM | PTR_MAYBE_NULL)
+        if is_memory and reg.value.raw2 == number:
             invalidate(env, reg)
     forget_slot(env, slot)
     forget_slot(env, frame.stack[spi - 1])

@@ -21,7 +21,6 @@ from bpf.verifier.calls.arg_match import check_subprog_call
 from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
-    MAX_CALL_FRAMES,
     REG_LIVE_READ64,
     S64_MIN,
     FuncState,
@@ -96,7 +95,7 @@ def call_subprog(env: Env, insn: Insn, subprog: int, set_callee_state: SetCallee
 
 
 def _check_depth(env: Env, state: VerifierState) -> None:
-    if state.curframe + 1 >= MAX_CALL_FRAMES:
+    if state.curframe + 1 >= env.call_frames:
         env.reject(E2BIG, f"the call stack of {state.curframe + 2} frames is too deep")
 
 

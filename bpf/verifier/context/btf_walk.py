@@ -33,6 +33,7 @@ from bpf.versions.raw_tp_arguments import MAY_BE_ERRNO, MAY_BE_NULL, raw_tp_argu
 WALK_SCALAR: Final = 0
 WALK_PTR: Final = 1
 WALK_STRUCT: Final = 2
+WALK_PTR_UNTRUSTED: Final = 3  # to what is no struct
 
 MAX_BPF_FUNC_REG_ARGS: Final = 5
 
@@ -226,6 +227,8 @@ def _walk_members(env: Env, btf: Btf, t: BtfType, off: int, size: int, flag: int
             if btf[target].kind in COMPOSITES:
                 tags = _TAGS_6_2 if env.rules.trusted_pointers else _TAGS
                 return Step(WALK_PTR, target, flag | _pointer_tag(btf, mtype.type, tags), member.name)
+            if env.rules.other_pointers_read:
+                return Step(WALK_PTR_UNTRUSTED)
         if off + size > end and not flag & PTR_UNTRUSTED:
             env.reject(
                 EACCES,

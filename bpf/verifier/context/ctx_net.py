@@ -34,6 +34,7 @@ from bpf.verifier.context.ctx_rule import (
     AccessInfo,
     CtxTable,
     CtxUser,
+    Padding,
     Rights,
     exact,
     narrow,
@@ -44,6 +45,7 @@ from bpf.verifier.domain import types as t
 
 _SKB_FIELDS = [field.name for field in SK_BUFF.fields]
 _SKB_SOCKET = SK_BUFF.span("family", "local_port")
+_SKB_PADDING = Padding(range(SK_BUFF["gso_size"].end, SK_BUFF["hwtstamp"].offset), "5.7", "5.16")  # f64c4acea51f
 _SKB_WHOLE_WORD = {"remote_ip4", "local_ip4", "remote_ip6", "local_ip6", "data", "data_meta", "data_end"}
 
 
@@ -79,7 +81,9 @@ def _skb(denied: Iterable[str], writable: str, packet: str = "", bpf_only: str =
         read[name] = replace(read[name], needs_bpf=name in ("data", "data_end"))
         if name in write:
             write[name] = replace(write[name], needs_bpf=True)
-    return CtxTable(SK_BUFF, read, write)
+    table = CtxTable(SK_BUFF, read, write)
+    table.padding = _SKB_PADDING
+    return table
 
 
 SK_FILTER = _skb(

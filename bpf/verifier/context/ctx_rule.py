@@ -92,6 +92,15 @@ WIDE_WRITE = Access(frozenset({4, 8}), within=True)
 Rights = dict[str, Access]
 
 
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """Bytes behind the last field that may be read as a field, until the access is to be converted."""
+
+    offsets: range
+    since: str
+    until: str
+
+
 class CtxTable:
     """A program type's context, one entry per byte offset."""
 
@@ -99,6 +108,7 @@ class CtxTable:
         self.layout = layout
         self.read = self._by_offset(read)
         self.write = self._by_offset(write or {})
+        self.padding: Padding | None = None
 
     def _by_offset(self, rights: Rights) -> dict[int, tuple[int, int, Access]]:
         table = {}
@@ -112,6 +122,8 @@ class CtxTable:
     def check(self, prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
         """Whether the access is valid; what it gives goes to `info`."""
         row = (self.write if access else self.read).get(off)
+        if self.padding and off in self.padding.offsets and prog.version.within(self.padding.since, self.padding.until):
+            row = None if access else (self.padding.offsets.start, self.padding.offsets.stop, narrow(4))
         if row is None or off % size:
             return False
         start, end, rule = row

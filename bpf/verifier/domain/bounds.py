@@ -6,10 +6,11 @@ its caller has just copied.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
-from bpf.verifier.domain import since_6_8, tnum
+from bpf.verifier.domain import arcs, since_6_8, tnum
 from bpf.verifier.domain.state import S32_MIN, S64_MIN, Value
 from bpf.verifier.domain.tnum import SIGN32, SIGN64, tnum_range
 from bpf.versions.verifier_rules import Rules
@@ -17,6 +18,7 @@ from bpf.versions.verifier_rules import Rules
 # Rules of the version that verifies, set by follow(): these functions know no verification, and are too often called to be told.
 _subreg_of_new_bits = True
 _ranges_refined = False
+_arcs: Callable[[Value], None] | None = None
 
 _TWO32: Final = 1 << 32
 _TWO64: Final = 1 << 64
@@ -24,10 +26,11 @@ _TWO64: Final = 1 << 64
 
 def follow(rules: Rules) -> None:
     """Reason as this version does from now on: called when a verification begins, which nothing interrupts."""
-    global _subreg_of_new_bits, _ranges_refined
+    global _subreg_of_new_bits, _ranges_refined, _arcs
     _subreg_of_new_bits = rules.subreg_of_new_bits
     _ranges_refined = rules.ranges_refined
-    tnum.follow(rules.constants_as_numbers)
+    _arcs = arcs.sync if rules.ranges_are_arcs else None
+    tnum.follow(rules.constants_as_numbers, rules.products_united)
 
 
 def s64(number: int) -> int:
@@ -153,6 +156,9 @@ def reg_bounds_sync(v: Value) -> None:
         # one number and nothing contradicts it: nothing can change
         if v.s32_min == v.s32_max == s32(v.umin) and v.u32_min == v.umin & U32_MAX and v.smin == s64(v.umin):
             return
+    if _arcs is not None:
+        _arcs(v)
+        return
     update_reg32_bounds(v)
     update_reg64_bounds(v)
     if _ranges_refined:

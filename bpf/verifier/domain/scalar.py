@@ -22,6 +22,7 @@ from bpf.isa.insn import (
     BPF_SUB,
     BPF_XOR,
 )
+from bpf.verifier.domain import arcs
 from bpf.verifier.domain.bounds import (
     reg_bounds_sync,
     s32,
@@ -30,6 +31,7 @@ from bpf.verifier.domain.bounds import (
     update_reg_bounds,
     zext_32_to_64,
 )
+from bpf.verifier.domain.products import signed_product, unsigned_product
 from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Value, known_scalar
 from bpf.verifier.domain.tnum import (
     TNUM_UNKNOWN,
@@ -45,6 +47,7 @@ from bpf.verifier.domain.tnum import (
     tnum_subreg,
     tnum_xor,
 )
+from bpf.versions.verifier_rules import Rules
 
 
 def set_known32(d: Value, imm: int) -> None:
@@ -91,6 +94,8 @@ def with_fixed_offset(v: Value) -> Value:
     new = v.copy()
     new.off = 0
     _add(new, known_scalar(v.off & U64_MAX))
+    new.set_unbounded32()
+    reg_bounds_sync(new)
     return new
 
 
@@ -375,6 +380,28 @@ def apply(op: int, d: Value, s: Value, alu32: bool, more: bool = False) -> bool:
         zext_32_to_64(d)
     reg_bounds_sync(d)
     return True
+
+
+def apply_as(rules: Rules, op: int, d: Value, s: Value, alu32: bool) -> bool:
+    """The same as a version reckons."""
+    if rules.ranges_are_arcs:
+        return arcs.apply(op, d, s, alu32)
+    if op == BPF_MUL and rules.signed_products:
+        multiply(d, s, alu32)
+        return True
+    return apply(op, d, s, alu32, rules.more_operators_tracked)
+
+
+def multiply(d: Value, s: Value, alu32: bool) -> None:
+    """d = d * s, where negative factors have ranges, too: since 6.14."""
+    d.var_off = tnum_mul(d.var_off, s.var_off)
+    d.u32_min, d.u32_max = unsigned_product((d.u32_min, d.u32_max), (s.u32_min, s.u32_max), U32_MAX)
+    d.s32_min, d.s32_max = signed_product((d.s32_min, d.s32_max), (s.s32_min, s.s32_max), S32_MIN, S32_MAX)
+    d.umin, d.umax = unsigned_product((d.umin, d.umax), (s.umin, s.umax), U64_MAX)
+    d.smin, d.smax = signed_product((d.smin, d.smax), (s.smin, s.smax), S64_MIN, S64_MAX)
+    if alu32:
+        zext_32_to_64(d)
+    reg_bounds_sync(d)
 
 
 def divide(op: int, d: Value, s: Value, alu32: bool, signed: bool) -> None:

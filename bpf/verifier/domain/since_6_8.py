@@ -196,6 +196,16 @@ def branch_taken(a: Value, b: Value, op: int, jmp32: bool) -> int:
     return _ordered(op, (umin1, umax1, umin2, umax2), (smin1, smax1, smin2, smax2))
 
 
+def own_branch_taken(v: Value, op: int, jmp32: bool) -> int:
+    """A number compared with itself."""
+    if op != BPF_JSET:
+        return int(op in (BPF_JEQ, BPF_JGE, BPF_JLE, BPF_JSGE, BPF_JSLE))
+    if _is_const(v, jmp32):
+        return int(v.var_off[0] & (U32_MAX if jmp32 else U64_MAX) != 0)
+    low, high = (v.s32_min, v.s32_max) if jmp32 else (v.smin, v.smax)
+    return -1 if low <= 0 <= high else 1
+
+
 def _ordered(op: int, unsigned: tuple[int, int, int, int], signed: tuple[int, int, int, int]) -> int:
     min1, max1, min2, max2 = unsigned if op in (BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE) else signed
     if op in (BPF_JGT, BPF_JSGT):
@@ -248,14 +258,22 @@ def _refine_equal(a: Value, b: Value, jmp32: bool) -> None:
         a.u32_max = b.u32_max = min(a.u32_max, b.u32_max)
         a.s32_min = b.s32_min = max(a.s32_min, b.s32_min)
         a.s32_max = b.s32_max = min(a.s32_max, b.s32_max)
-        low = tnum_intersect(_subreg(a.var_off), _subreg(b.var_off))
-        a.var_off, b.var_off = _with_subreg(a.var_off, low), _with_subreg(b.var_off, low)
+        share_bits(a, b, jmp32)
         return
     a.umin = b.umin = max(a.umin, b.umin)
     a.umax = b.umax = min(a.umax, b.umax)
     a.smin = b.smin = max(a.smin, b.smin)
     a.smax = b.smax = min(a.smax, b.smax)
-    a.var_off = b.var_off = tnum_intersect(a.var_off, b.var_off)
+    share_bits(a, b, jmp32)
+
+
+def share_bits(a: Value, b: Value, jmp32: bool) -> None:
+    """Equal numbers have equal bits."""
+    if jmp32:
+        low = tnum_intersect(_subreg(a.var_off), _subreg(b.var_off))
+        a.var_off, b.var_off = _with_subreg(a.var_off, low), _with_subreg(b.var_off, low)
+    else:
+        a.var_off = b.var_off = tnum_intersect(a.var_off, b.var_off)
 
 
 def _refine_not_equal(a: Value, number: int, jmp32: bool) -> None:

@@ -27,6 +27,7 @@ S32_MIN: Final = -(1 << 31)
 BPF_REG_SIZE: Final = 8  # bytes of a stack slot
 MAX_BPF_STACK: Final = uapi.MAX_BPF_STACK  # bytes
 MAX_CALL_FRAMES: Final = uapi.MAX_CALL_FRAMES
+MORE_CALL_FRAMES: Final = 16  # since 7.2
 BPF_MAIN_FUNC: Final = -1  # callsite of the frame nobody calls
 DEF_NOT_SUBREG: Final = 0
 

@@ -98,6 +98,8 @@ def tnum_xor(a: Tnum, b: Tnum) -> Tnum:
 
 def tnum_mul(a: Tnum, b: Tnum) -> Tnum:
     """a * b, by long multiplication over the certain and the uncertain bits of a."""
+    if _products_united:
+        return _united_product(a, b)
     product = (a[0] * b[0]) & U64
     uncertain: Tnum = (0, 0)
     (value, mask), (b_value, b_mask) = a, b
@@ -111,6 +113,45 @@ def tnum_mul(a: Tnum, b: Tnum) -> Tnum:
         b_value = (b_value << 1) & U64
         b_mask = (b_mask << 1) & U64
     return tnum_add((product, 0), uncertain)
+
+
+def _united_product(a: Tnum, b: Tnum) -> Tnum:
+    """Where a bit of a is uncertain, either what there is so far or that and one b more: since 6.18."""
+    if not a[1] and not b[1]:
+        return (a[0] * b[0]) & U64, 0
+    (value, mask), total = a, (0, 0)
+    while value or mask:
+        if value & 1:
+            total = tnum_add(total, b)
+        elif mask & 1:
+            total = tnum_union(total, tnum_add(total, b))
+        value, mask, b = value >> 1, mask >> 1, tnum_lshift(b, 1)
+    return total
+
+
+def tnum_union(a: Tnum, b: Tnum) -> Tnum:
+    """What is known when a or b holds."""
+    mask = (a[0] ^ b[0]) | a[1] | b[1]
+    return a[0] & b[0] & ~mask, mask
+
+
+def tnum_step(a: Tnum, number: int) -> int:
+    """The smallest value of a above a number, or else its largest."""
+    value, mask = a
+    most = value | mask
+    if number >= most:
+        return most
+    if number < value:
+        return value
+    away = number - value
+    filled = away | ((1 << (away & ~mask).bit_length()) - 1) | ~mask
+    return value | (filled + 1) & mask
+
+
+def tnum_bswap(a: Tnum, size: int) -> Tnum:
+    """The low `size` bytes of a in the other order; the rest becomes zero."""
+    value, mask = tnum_cast(a, size)
+    return int.from_bytes(value.to_bytes(size, "little"), "big"), int.from_bytes(mask.to_bytes(size, "little"), "big")
 
 
 def tnum_intersect(a: Tnum, b: Tnum) -> Tnum:
@@ -152,13 +193,15 @@ def tnum_in(a: Tnum, b: Tnum) -> bool:
     return a[0] == b[0] & ~a[1]
 
 
-_constants_as_numbers = False  # of the version that verifies: follow()
+# Rules of the version that verifies: follow().
+_constants_as_numbers = False
+_products_united = False
 
 
-def follow(constants_as_numbers: bool) -> None:
-    """Write tnums as this version does from now on; bounds.follow() calls it."""
-    global _constants_as_numbers
-    _constants_as_numbers = constants_as_numbers
+def follow(constants_as_numbers: bool, products_united: bool) -> None:
+    """Write and multiply tnums as this version does from now on; bounds.follow() calls it."""
+    global _constants_as_numbers, _products_united
+    _constants_as_numbers, _products_united = constants_as_numbers, products_united
 
 
 def tnum_text(a: Tnum) -> str:

@@ -36,7 +36,7 @@ from bpf.verifier.access.map_access import check_map_access
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown, settle_bounds
 from bpf.verifier.domain import scalar
-from bpf.verifier.domain.bounds import reg_bounds_sync, s32, s64
+from bpf.verifier.domain.bounds import coerce_reg_to_size, reg_bounds_sync, s32, s64
 from bpf.verifier.domain.state import (
     ADD_CONST,
     ADD_CONST32,
@@ -47,7 +47,7 @@ from bpf.verifier.domain.state import (
     Value,
     known_scalar,
 )
-from bpf.verifier.domain.tnum import tnum_add, tnum_sub, tnum_text
+from bpf.verifier.domain.tnum import tnum_add, tnum_bswap, tnum_sub, tnum_text
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
     PTR_MAYBE_NULL,
@@ -105,7 +105,32 @@ def _check_unary(env: Env, insn: Insn, op: int) -> None:
     check_src(env, insn.dst_reg)
     if is_pointer_value(env, env.regs[insn.dst_reg].value):
         env.reject(EACCES, f"R{insn.dst_reg} pointer arithmetic prohibited")
-    mark_unknown(env, check_dst(env, insn.dst_reg))
+    dst = check_dst(env, insn.dst_reg)
+    if op == BPF_NEG and env.rules.negation_tracked and dst.value.type == SCALAR_VALUE:
+        operand, dst.value = dst.value, known_scalar(0)
+        _adjust_scalar(env, insn, BPF_SUB, dst, operand)
+    elif op == BPF_END and env.rules.swaps_tracked and dst.value.type == SCALAR_VALUE:
+        _swap(env, insn, dst)
+    else:
+        mark_unknown(env, dst)
+
+
+def _swap(env: Env, insn: Insn, dst: Reg) -> None:
+    """scalar_byte_swap(): the range is forgotten, but for what the bits tell of it."""
+    swapped = insn.cls == BPF_ALU64 or (insn.src_kind == BPF_TO_LE) == (env.request.byteorder == "big")
+    size = insn.imm // 8
+    if not swapped and size == 8:
+        return
+    v = dst.value.copy()
+    v.clear_identity()
+    if swapped:
+        v.var_off = tnum_bswap(v.var_off, size)
+        v.set_unbounded64()
+        v.set_unbounded32()
+    if size < 8:
+        coerce_reg_to_size(v, size)
+    reg_bounds_sync(v)
+    dst.value = v
 
 
 def _may_swap(env: Env, insn: Insn) -> bool:
@@ -220,7 +245,7 @@ def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> N
     if more and op in (BPF_AND, BPF_OR) and not operand.var_off[1]:
         _maybe_fork(env, insn, dst)
     v = dst.value.copy()
-    if scalar.apply(op, v, operand, alu32, more):
+    if scalar.apply_as(env.rules, op, v, operand, alu32):
         dst.value = v
         if more:
             settle_bounds(env, dst, "alu")
@@ -233,7 +258,6 @@ def _divide(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> None:
     narrow = insn.cls != BPF_ALU64
     if operand.var_off[1] & (U32_MAX if narrow else U64_MAX):
         mark_unknown(env, dst)
-        dst.value = scalar.unknown_result(narrow)
         return
     v = dst.value.copy()
     scalar.divide(op, v, operand, narrow, insn.off == BPF_SIGNED)

@@ -28,7 +28,7 @@ from bpf.isa.insn import (
 from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH
 from bpf.verifier.calls.kfunc import add_kfunc_call, asks_iterator
 from bpf.verifier.domain.callbacks import calls_back_now
-from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES
+from bpf.verifier.domain.state import MAX_BPF_STACK
 from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
 from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
@@ -154,7 +154,7 @@ class _Walk:
             self.stack.append(there)
             return True
         if state[there] & 0xF0 == DISCOVERED:
-            if loop_ok and env.allow_loops:
+            if (loop_ok or env.rules.any_cycle) and env.allow_loops:
                 return False
             verbose_linfo(env, here, f"{here}: ")
             verbose_linfo(env, there, f"{there}: ")
@@ -275,7 +275,7 @@ def _check_depth_from(env: Env, root: int) -> None:
         number = callee
         i = subprogs[number].start
         tail_call_reachable |= subprogs[number].has_tail_call
-        if len(callers) >= MAX_CALL_FRAMES:
+        if len(callers) >= env.call_frames:
             env.reject(E2BIG, f"the call stack of {len(callers)} frames is too deep !")
         depth = _enter_function(env, number, depth, len(callers))
 

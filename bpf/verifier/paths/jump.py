@@ -33,7 +33,7 @@ from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import DST_ON_STACK, SRC_ON_STACK, collect_linked, note
 from bpf.verifier.access.regs import check_src, is_pointer_value, settle_bounds
 from bpf.verifier.access.trust import may_hold_lock
-from bpf.verifier.domain import since_6_8
+from bpf.verifier.domain import arcs, since_6_8
 from bpf.verifier.domain.bounds import (
     reg_bounds_sync,
     reg_combine_32_into_64,
@@ -63,6 +63,7 @@ from bpf.verifier.domain.tnum import (
 )
 from bpf.verifier.domain.types import (
     BPF_REG_TRUSTED_MODIFIERS,
+    CONST_PTR_TO_MAP,
     MAX_PACKET_OFF,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
@@ -460,7 +461,9 @@ def check_cond_jmp_op(env: Env, insn: Insn) -> None:
         if flags:
             note(env, flags)
     if env.rules.ranges_refined:
-        taken = _predict_6_8(dst.value, src.value if src is not None else known_scalar(insn.imm & U64_MAX), op, jmp32)
+        other = src.value if src is not None else known_scalar(insn.imm & U64_MAX)
+        own = src is dst and dst.value.type == SCALAR_VALUE and env.rules.own_compared
+        taken = since_6_8.own_branch_taken(other, op, jmp32) if own else _predict_6_8(env, dst.value, other, op, jmp32)
     else:
         taken = _predict(dst.value, src.value if src is not None else None, insn.imm, op, jmp32)
     if taken >= 0:
@@ -532,24 +535,25 @@ def _follow_both(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg 
         print_after_jump(env, False)
 
 
-def _predict_6_8(a: Value, b: Value, op: int, jmp32: bool) -> int:
+def _predict_6_8(env: Env, a: Value, b: Value, op: int, jmp32: bool) -> int:
     """is_branch_taken() since 6.8: both sides may be ranges."""
     if a.type in _PACKET_ANY and b.type in _PACKET_ANY and not jmp32:
         return _packet_branch_taken(a, b, op)
     if a.type == SCALAR_VALUE and b.type == SCALAR_VALUE:
-        return since_6_8.branch_taken(a, b, op, jmp32)
+        follows = arcs.branch_taken if env.rules.ranges_are_arcs else since_6_8.branch_taken
+        return follows(a, b, op, jmp32)
     if jmp32:
         return -1
     if b.type != SCALAR_VALUE or b.var_off[1]:
         a, b = b, a
-    if b.type != SCALAR_VALUE or b.var_off != (0, 0) or not _is_never_null(a):
+    if b.type != SCALAR_VALUE or b.var_off != (0, 0) or not _is_never_null(env, a):
         return -1
     return 0 if op == BPF_JEQ else 1 if op == BPF_JNE else -1
 
 
-def _is_never_null(v: Value) -> bool:
+def _is_never_null(env: Env, v: Value) -> bool:
     """reg_not_null()."""
-    if v.type in _NEVER_NULL:
+    if v.type in _NEVER_NULL or (v.type == CONST_PTR_TO_MAP and env.rules.maps_never_null):
         return True
     if base_type(v.type) == PTR_TO_MEM:
         return not v.type & (PTR_MAYBE_NULL | PTR_UNTRUSTED)
@@ -562,6 +566,7 @@ def _learn_6_8(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | 
     """reg_set_min_max() since 6.8: in each branch both sides learn from each other."""
     if dst.value.type != SCALAR_VALUE or (src is not None and src.value.type != SCALAR_VALUE):
         return
+    refine = arcs.refine if env.rules.ranges_are_arcs else since_6_8.refine
     number = known_scalar(insn.imm & U64_MAX)
     other_dst = other_regs[insn.dst_reg]
     other_src = other_regs[insn.src_reg] if src is not None else None
@@ -569,7 +574,7 @@ def _learn_6_8(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | 
         v, w = a.value.copy(), (b.value if b is not None else number).copy()
         if b is a:
             w = v
-        since_6_8.refine(v, w, relation, jmp32)
+        refine(v, w, relation, jmp32)
         reg_bounds_sync(v)
         reg_bounds_sync(w)
         a.value = v

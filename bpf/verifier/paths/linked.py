@@ -37,7 +37,7 @@ def sync_linked(env: Env, state: VerifierState, known: Reg, linked: tuple[Linked
 def _at_distance(env: Env, known: Value, old: Value) -> Value:
     """The number that is `known` plus the difference of their constants."""
     new = known.copy()
-    scalar.apply(BPF_ADD, new, known_scalar((old.off - known.off) & U64_MAX), False, True)
+    scalar.apply_as(env.rules, BPF_ADD, new, known_scalar((old.off - known.off) & U64_MAX), False)
     new.id, new.off = old.id, old.off
     if env.rules.differences_linked:
         if (old.id | known.id) & ADD_CONST32:

@@ -5,11 +5,11 @@ check_alu_op() of kernel/bpf/verifier.c, its part for BPF_MOV.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NoReturn
 
 from arch.abi.errno import EACCES, EINVAL
 from arch.abi.limits import U32_MAX, U64_MAX
-from bpf.isa.insn import BPF_ALU, BPF_ALU64, BPF_X, Insn
+from bpf.isa.insn import BPF_ADDR_SPACE_CAST, BPF_ALU, BPF_ALU64, BPF_X, Insn
 from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown, settle_bounds
 from bpf.verifier.access.stack import assign_id
 from bpf.verifier.domain.bounds import reg_bounds_sync, zext_32_to_64
@@ -25,6 +25,8 @@ def check_mov(env: Env, insn: Insn) -> None:
     """dst = src or a number."""
     from_reg = insn.src_kind == BPF_X
     extends = from_reg and env.rules.sign_extension and insn.off in _NARROW[insn.cls]
+    if from_reg and insn.off == BPF_ADDR_SPACE_CAST and insn.cls == BPF_ALU64 and env.rules.space_casts:
+        _cast_between_spaces(env, insn)
     if (insn.off and not extends) or (insn.imm if from_reg else insn.src_reg):
         env.reject(EINVAL, "BPF_MOV uses reserved fields")
     if from_reg:
@@ -40,6 +42,13 @@ def check_mov(env: Env, insn: Insn) -> None:
         _mov64(env, dst, env.regs[insn.src_reg])
     else:
         _mov32(env, dst, env.regs[insn.src_reg], insn)
+
+
+def _cast_between_spaces(env: Env, insn: Insn) -> NoReturn:
+    """Only programs with an arena may, and there are none here."""
+    if insn.imm not in (1, 1 << 16):
+        env.reject(EINVAL, "addr_space_cast insn can only convert between address space 1 and 0")
+    env.reject(EINVAL, "addr_space_cast insn can only be used in a program that has an associated arena")
 
 
 def _mov64(env: Env, dst: Reg, src: Reg) -> None:

@@ -289,7 +289,7 @@ def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
             env.reject(EINVAL, "tracing progs cannot use bpf_spin_lock yet")
         if env.sleepable and rules.socket_spin_lock and not rules.sleepable_spin_lock:
             env.reject(EINVAL, "sleepable progs cannot use bpf_spin_lock yet")
-    if m.timer_off >= 0 and tracing:
+    if m.timer_off >= 0 and tracing and not rules.timers_in_tracing:
         env.reject(EINVAL, "tracing progs cannot use bpf_timer yet")
     if m.map_type == uapi.BPF_MAP_TYPE_STRUCT_OPS:
         env.reject(EINVAL, "bpf_struct_ops map cannot be used in prog")

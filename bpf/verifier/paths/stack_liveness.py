@@ -24,6 +24,7 @@ from bpf.isa.insn import (
     BPF_K,
     BPF_LD_IMM64,
     BPF_LDX,
+    BPF_LOAD_ACQ,
     BPF_MEM,
     BPF_MOV,
     BPF_PSEUDO_CALL,
@@ -31,36 +32,23 @@ from bpf.isa.insn import (
     BPF_REG_0,
     BPF_REG_FP,
     BPF_ST,
+    BPF_STORE_REL,
     BPF_STX,
     BPF_SUB,
     MAX_BPF_REG,
     SIZE_BYTES,
     Insn,
 )
-from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES, VerifierState
-from bpf.verifier.domain.types import (
-    ARG_CONST_MAP_PTR,
-    ARG_CONST_SIZE,
-    ARG_CONST_SIZE_OR_ZERO,
-    ARG_PTR_TO_DYNPTR,
-    ARG_PTR_TO_MAP_KEY,
-    ARG_PTR_TO_MAP_VALUE,
-    ARG_PTR_TO_MEM,
-    ARG_PTR_TO_STACK,
-    MEM_FIXED_SIZE,
-    MEM_UNINIT,
-    base_type,
-)
+from bpf.verifier.domain.state import MAX_BPF_STACK, VerifierState
 from bpf.verifier.env import Env
-from bpf.verifier.paths.flow import Registers, helper_proto, postorder, small_number, successors
+from bpf.verifier.paths.flow import Registers, helper_proto, postorder, successors
+from bpf.verifier.paths.stack_bytes import stack_bytes
 
 _EVERYTHING: Final = (1 << 128) - 1  # halves of a frame's slots
 _HALF: Final = 4  # bytes
 _MANY_OFFSETS: Final = 4
 _MANY_ANALYSES: Final = 10_000
-_UNKNOWN_SIZE: Final = None
 _CALL: Final = BPF_JMP | BPF_CALL
-_DYNPTR_SIZE: Final = 16
 
 # helper: (register of the callback, of what it gets, the callback's register for that)
 _CALLBACKS: Final = {
@@ -288,7 +276,7 @@ class StackLiveness:
             return
         if callee is None or callee < 0 or not any(arguments):
             return
-        if caller.depth == MAX_CALL_FRAMES - 1:
+        if caller.depth == self.env.call_frames - 1:
             self.env.reject(EINVAL)
         found = self._instance(caller.depth + 1, idx, callee)
         self._analyse(found, arguments, [*callsites, idx])
@@ -358,9 +346,11 @@ class StackLiveness:
             if insn.mode == BPF_MEM and local:
                 _spill(insn, at)
             elif insn.mode == BPF_ATOMIC:
-                if local:
+                if local and insn.imm != BPF_LOAD_ACQ:
                     _overwrite(insn, at)
-                if insn.imm & BPF_FETCH:
+                if insn.imm == BPF_LOAD_ACQ:
+                    regs[insn.dst_reg] = NO_POINTER
+                elif insn.imm & BPF_FETCH and insn.imm != BPF_STORE_REL:
                     regs[BPF_REG_0 if insn.imm == BPF_CMPXCHG else insn.src_reg] = NO_POINTER
         elif class_ == BPF_ST and _may_be_local(insn.dst_reg, regs[insn.dst_reg], depth):
             _overwrite(insn, at)
@@ -383,15 +373,15 @@ class StackLiveness:
         if class_ in (BPF_LDX, BPF_STX, BPF_ST):
             size: int = SIZE_BYTES[insn.size]
             atomic = class_ == BPF_STX and insn.mode == BPF_ATOMIC
-            track = _moved(point.regs[insn.src_reg if class_ == BPF_LDX else insn.dst_reg], insn.off)
-            self._note(instance, idx, track, size if class_ == BPF_LDX or atomic else -size)
+            loads = class_ == BPF_LDX or (atomic and insn.imm == BPF_LOAD_ACQ)
+            reads = loads or (atomic and insn.imm != BPF_STORE_REL)
+            track = _moved(point.regs[insn.src_reg if loads else insn.dst_reg], insn.off)
+            self._note(instance, idx, track, size if reads else -size)
         elif insn.code == _CALL and insn.src_reg != BPF_PSEUDO_CALL:
             for arg in range(self._parameters(insn)):
                 track = point.regs[arg + 1]
-                if track and insn.src_reg == 0:
-                    self._note(instance, idx, track, self._bytes(insn, arg, idx))
-                elif track:
-                    self._note(instance, idx, track, _UNKNOWN_SIZE)
+                if track:
+                    self._note(instance, idx, track, stack_bytes(self.env, insn, arg, self.constants[idx]))
         if (insn.code == _CALL and insn.src_reg == BPF_PSEUDO_CALL) or self.env.aux[idx].calls_callback:
             self.at_calls[idx] = point.slots
 
@@ -416,43 +406,6 @@ class StackLiveness:
         elif reads or len(track[1]) == 1:
             for off in track[1]:
                 _note_at(instance, idx, track[0], off, size)
-
-    def _bytes(self, insn: Insn, arg: int, idx: int) -> int | None:
-        """How much a helper reads, or (negative) writes, behind an argument: bpf_helper_stack_access_bytes()."""
-        proto = helper_proto(self.env, insn)
-        if proto is None:
-            return _UNKNOWN_SIZE
-        word = proto.arg_types[arg]
-        base = base_type(word)
-        size: int | None
-        if base in (ARG_PTR_TO_MAP_KEY, ARG_PTR_TO_MAP_VALUE):
-            size = self._map_bytes(proto.arg_types[:arg], idx, base == ARG_PTR_TO_MAP_KEY)
-        elif base == ARG_PTR_TO_MEM and word & MEM_FIXED_SIZE:
-            size = proto.arg_sizes[arg]
-        elif (
-            base == ARG_PTR_TO_MEM and arg < 4 and proto.arg_types[arg + 1] in (ARG_CONST_SIZE, ARG_CONST_SIZE_OR_ZERO)
-        ):
-            size = small_number(self.constants[idx][arg + 2])
-            if size is None:
-                return 0 if word & MEM_UNINIT else MAX_BPF_STACK
-        elif base == ARG_PTR_TO_DYNPTR:
-            return -_DYNPTR_SIZE if word & MEM_UNINIT else _DYNPTR_SIZE
-        else:
-            return 0 if base == ARG_PTR_TO_STACK else _UNKNOWN_SIZE
-        return -size if size is not None and word & MEM_UNINIT else size
-
-    def _map_bytes(self, before: tuple[int, ...], idx: int, key: bool) -> int | None:
-        """Size of a key or value of the map among the arguments, or of the largest that there is."""
-        maps = self.env.used_maps
-        for arg, word in enumerate(before):
-            if base_type(word) == ARG_CONST_MAP_PTR:
-                known = self.constants[idx][arg + 1]
-                if known is not None and known.kind == "map":
-                    m = maps[known.map_index]
-                    return m.key_size if key else m.value_size
-                break
-        all_maps = [*maps, *(m.inner for m in maps if m.inner is not None)]
-        return max((m.key_size if key else m.value_size for m in all_maps), default=0) or _UNKNOWN_SIZE
 
 
 def _alu_result(insn: Insn, regs: list[Track]) -> Track:

@@ -147,6 +147,8 @@ def _tstamp(use: Use) -> Made:
 
 
 def _tstamp_type(use: Use) -> Made:
+    if not use.kernel.has(MONO_DELIVERY_TIME):
+        return [], 0  # padding, in a context of older kernels
     flags, _, mono, _ = use.kernel.place(MONO_DELIVERY_TIME)
     return [
         ldx(1, BPF_REG_AX, use.src, flags),

@@ -15,15 +15,13 @@ from bpf.versions.confidence import confidence, in_words
 
 DATA = Path(__file__).parents[2] / "data"
 PARTS = 6
-# padding behind the last field of __sk_buff: refused when read, not when the read is rewritten
-KNOWN = {"5.10": {455}}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("level", [1, 2])
 def test_every_recorded_answer_of_5_10(level, part):
     file = read_cases(DATA / "answers_5_10_suite.json.gz")
-    file.rows = [row for row in file.rows if row["id"] not in KNOWN["5.10"]][part::PARTS]
+    file.rows = file.rows[part::PARTS]
     options = Options(file.version, log_level=level)
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.differences == []
@@ -33,7 +31,7 @@ def test_every_recorded_answer_of_5_10(level, part):
 LONG = 810  # a case that walks a million instructions: half a minute
 
 # version: fewest agreements (7.2 tells its analyses at level 2, which are not written here) in verdict, errno and log (levels 1 and 2), of 191 cases; more is an occasion to raise them
-FEWEST = {"6.12": (191, 190, 187, 185), "7.2": (189, 187, 178, 9)}
+FEWEST = {"6.12": (191, 190, 187, 185), "7.2": (191, 191, 186, 9)}
 
 
 @pytest.mark.parametrize("level", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -80,7 +78,7 @@ def test_the_file_says_whose_answers_they_are():
 
 
 # programs whose callbacks change what their callers rely on: verdicts are all equal, logs at least so many
-@pytest.mark.parametrize("name, version, logs", [("callbacks_6_12", "6.12", 60), ("answers_7_2_callbacks", "7.2", 55)])
+@pytest.mark.parametrize("name, version, logs", [("callbacks_6_12", "6.12", 60), ("answers_7_2_callbacks", "7.2", 61)])
 def test_callbacks_are_walked_as_loops(name, version, logs):
     file = read_cases(DATA / f"{name}.json.gz")
     options = Options(KernelVersion.parse(version), log_level=1)
@@ -114,7 +112,7 @@ def test_random_programs_are_answered_as_by_the_real_kernel(name, version, level
 
 # random programs of tests/oracle/kernel_programs.py: pointers of the kernel followed and handed to its functions, read sections,
 # references, iterators.  Verdicts and errnos are all equal, logs (level 1, 2) at least so many; 7.2 tells its analyses at level 2
-KERNEL_POINTERS = [("6.12", 1, 220), ("6.12", 2, 220), ("7.2", 1, 155)]
+KERNEL_POINTERS = [("6.12", 1, 220), ("6.12", 2, 220), ("7.2", 1, 160)]
 
 
 @pytest.mark.parametrize("version, level, logs", KERNEL_POINTERS)
@@ -124,6 +122,14 @@ def test_pointers_of_the_kernel_are_trusted_as_by_the_real_one(version, level, l
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.verdicts.equal == summary.errnos.equal == len(file.rows)
     assert summary.logs.equal >= logs
+
+
+def test_random_programs_of_7_2_have_its_ranges():
+    """Arithmetic, jumps and changed programs of the suite: a range there is one arc of the circle of numbers."""
+    file = read_cases(DATA / "random_7_2.json.gz")
+    options = Options(KernelVersion.parse("7.2"), log_level=1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == []
 
 
 # random programs of tests/oracle/helper_programs.py: helpers of all kinds, arguments of the right kind mostly.  7.2 tells its analyses at level 2
@@ -136,7 +142,7 @@ def test_helpers_take_what_the_real_ones_take(version, level):
 
 
 # random programs of tests/oracle/object_programs.py: dynptrs; objects of programs, kernel pointers in maps, casts.  Logs: at least so many
-@pytest.mark.parametrize("version, level, logs", [("6.12", 1, 140), ("6.12", 2, 137), ("7.2", 1, 136)])
+@pytest.mark.parametrize("version, level, logs", [("6.12", 1, 140), ("6.12", 2, 137), ("7.2", 1, 140)])
 def test_dynptrs_and_objects_are_what_the_real_ones_are(version, level, logs):
     file = read_cases(DATA / f"objects_{version.replace('.', '_')}.json.gz")
     options = Options(KernelVersion.parse(version), log_level=level)
