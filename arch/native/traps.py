@@ -171,6 +171,8 @@ class TrapWriter(Writer):
         f.do("store i64 0, ptr %slot")
         f.do("%chosen = alloca ptr")
         f.do(f"store ptr {handler}, ptr %chosen")
+        size = 8 * len(regs.names)
+        f.do(f"%kept = alloca [{len(regs.names)} x i64]")
         user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
         wanted = f.let(f"trunc i64 {f.load(f.let('add i64 %data, 24'))} to i1")
         f.branch(f.let(f"icmp eq i1 {user}, {wanted}"), "right_mode", "miss")
@@ -213,6 +215,9 @@ class TrapWriter(Writer):
         pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
         self._put(f, host, pc_row.field, seen)
         f.set_word("%blk", Word.VALUES + regs.index[facts.pc], seen)
+        # Handlers and what they call in Python may copy registers themselves: keep the values of this hit.
+        values_at = f.let(f"inttoptr i64 {f.word_address('%blk', Word.VALUES)} to ptr")
+        f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr %kept, ptr {values_at}, i64 {size}, i1 false)")
         sighted = f.let(f"and i1 {native}, {f.let(f'xor i1 {blind}, true')}")
         f.branch(sighted, "with_frame", "python")
         f.label("with_frame")
@@ -221,6 +226,7 @@ class TrapWriter(Writer):
         read_only = f.let(f"icmp ne i64 {f.let(f'and i64 {flags}, {READ_ONLY}')}, 0")
         f.branch(read_only, "done", "loaded")
         f.label("loaded")
+        f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {values_at}, ptr %kept, i64 {size}, i1 false)")
         f.do(f"call void @load_frame(ptr %uc, i64 %blk, i64 {host})")
         f.goto("done")
         f.label("done")  # a program may have called Python
@@ -228,10 +234,6 @@ class TrapWriter(Writer):
         f.do("ret void")
         f.label("python")
         handler = f.let("load ptr, ptr %chosen")
-        size = 8 * len(regs.names)  # the handler may copy registers itself: keep the values of this hit
-        f.do(f"%kept = alloca [{len(regs.names)} x i64]")
-        values_at = f.let(f"inttoptr i64 {f.word_address('%blk', Word.VALUES)} to ptr")
-        f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr %kept, ptr {values_at}, i64 {size}, i1 false)")
         array = "%args"
         f.do(f"{array} = alloca ptr")
         number = f.call(self.c["PyLong_FromUnsignedLongLong"], "ptr", f"i64 {frame}")
