@@ -81,7 +81,10 @@ class PhysicalMemory:
         self._free: list[int] = []  # heap of them, and of some that _find_run() has taken
         self._watermark = 0  # first page frame never handed out
         self.free_pages = self.nr_pages
+        self.charged = 0  # bytes, by charge()
+        self._charged_pages = 0
         self.on_code_page_freed: Any = None  # Callable[[pfn], None]: the CPU drops translated code
+        self.on_starving: Any = None  # Callable[[], None]: a charge was refused
 
     @property
     def used_bytes(self) -> int:
@@ -95,6 +98,8 @@ class PhysicalMemory:
     # -- pages ---------------------------------------------------------------------------------------------
     def alloc_page(self) -> int:
         """One zeroed page; returns its pfn.  Raises OutOfMemory (ENOMEM)."""
+        if self.free_pages <= 0:
+            raise OutOfMemory()
         pfn = self._lowest_freed()
         if pfn is not None:
             self.buf[pfn << PAGE_SHIFT : (pfn + 1) << PAGE_SHIFT] = _ZERO_PAGE
@@ -119,6 +124,8 @@ class PhysicalMemory:
 
     def _find_run(self, count: int) -> int:
         """Lowest run of `count` free pages, taken and zeroed.  Its entries in the heap are passed over later."""
+        if count > self.free_pages:
+            raise OutOfMemory()
         first = self._freed.find(b"\1" * count)
         if first >= 0:
             self._freed[first : first + count] = bytes(count)
@@ -157,6 +164,21 @@ class PhysicalMemory:
             self.free_pages += 1
             if len(self._free) > 2 * self.free_pages + OUT_OF_DATE:
                 self._free = [page for page, freed in enumerate(self._freed) if freed]  # sorted, so a heap
+
+    def charge(self, size: int) -> None:
+        """Count `size` bytes that Linux has in memory and we have not; negative gives back.  Raises OutOfMemory.
+
+        Whole pages of what is charged in all cannot be had by anybody else.
+        """
+        charged = self.charged + size
+        more = (charged + PAGE_SIZE - 1 >> PAGE_SHIFT) - self._charged_pages
+        if size > 0 and more > self.free_pages:
+            if self.on_starving is not None:
+                self.on_starving()
+            raise OutOfMemory()
+        self.charged = charged
+        self._charged_pages += more
+        self.free_pages -= more
 
     # -- bytes ---------------------------------------------------------------------------------------------
     def read(self, paddr: int, size: int) -> bytes:

@@ -9,8 +9,9 @@ from arch.errors import KernelError
 from bpf.maps.base import BpfMap
 from simkernel.debug.breaks import AtAddress, Break, MapChange, OnEvent, OnSyscall
 from simkernel.kernel.kernel import Kernel
+from simkernel.kernel.sigpending import SigInfo
 from simkernel.kernel.syscalls import SyscallWatcher
-from simkernel.kernel.task import SigInfo, Task
+from simkernel.kernel.task import Task
 
 Hit = Callable[[Break], None]
 MAX_ENTRIES = 4096  # of a map that is watched as a whole

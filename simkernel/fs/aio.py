@@ -89,13 +89,12 @@ class Request:
         """Hang on the file's wait queues."""
         self.queues = queues
         for queue in queues:
-            queue.on_wake.append(self.woken)
+            queue.on_wake[self.woken] = None
 
     def detach(self) -> None:
         """No longer."""
         for queue in self.queues:
-            if self.woken in queue.on_wake:
-                queue.on_wake.remove(self.woken)
+            queue.on_wake.pop(self.woken, None)
         self.queues = []
 
     def woken(self) -> None:

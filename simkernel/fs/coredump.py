@@ -42,7 +42,8 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.ptrace.registers import floating, general
-from simkernel.kernel.task import CoreState, SigInfo, Task
+from simkernel.kernel.sigpending import SigInfo
+from simkernel.kernel.task import CoreState, Task
 
 PF_X, PF_W, PF_R = 1, 2, 4
 NAME_MAX_TEXT, ARGS_SIZE, COMM_SIZE = 128, 80, 16
@@ -110,7 +111,7 @@ def prstatus(k: FsKernel, w: Writer, task: Task, sig: int) -> bytes:
     """struct elf_prstatus."""
     number = k.tasks.vnr
     mask = (1 << 8 * w.word) - 1
-    pending = sum({1 << info.sig - 1 for info in task.pending}) & mask
+    pending = task.pending.mask & mask
     head = w.pack("iiihxx", sig, 0, 0, sig) + w.pack("LL", pending, task.blocked & mask)
     head += w.pack("iiii", number(task.pid), number(task.real_parent.pid), number(task.pgid), number(task.session))
     whole = task is task.group_leader

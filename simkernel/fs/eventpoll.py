@@ -6,8 +6,9 @@ The order of ready items is the order in which they became ready.
 
 from __future__ import annotations
 
-from arch.abi.errno import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, EPERM, ETIME
+from arch.abi.errno import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, ENOSPC, EPERM, ETIME
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.limits import PAGE_SHIFT
 from arch.abi.poll import (
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
@@ -30,6 +31,7 @@ from simkernel.kernel.task import WaitQueue
 
 EP_PRIVATE_BITS = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOLLEXCLUSIVE
 EP_MAX_NESTS = 4
+ITEM_SIZE = 184  # bytes: struct epitem and struct eppoll_entry
 
 
 class Item:
@@ -51,7 +53,7 @@ class Item:
         """ep_poll_callback()."""
         if self.events & ~EP_PRIVATE_BITS and not self.ready:
             self.ready = True
-            self.ep.ready.append(self)
+            self.ep.ready[self] = None
         self.ep.k.wake_up(self.ep.wq)
         self.ep.k.wake_up(self.ep.poll_wait, 0)
 
@@ -60,21 +62,19 @@ class Item:
         queues: list[WaitQueue] = []
         mask = vfs_poll(self.ep.k, self.file, queues)
         for queue in queues:
-            if self.on_wake not in queue.on_wake:
-                queue.on_wake.append(self.on_wake)
+            queue.on_wake[self.on_wake] = None
         self.queues = queues
         if mask & self.events and not self.ready:
             self.ready = True
-            self.ep.ready.append(self)
+            self.ep.ready[self] = None
 
     def detach(self) -> None:
         """ep_unregister_pollwait()."""
         for queue in self.queues:
-            if self.on_wake in queue.on_wake:
-                queue.on_wake.remove(self.on_wake)
+            queue.on_wake.pop(self.on_wake, None)
         self.queues = []
         if self.ready:
-            self.ep.ready.remove(self)
+            del self.ep.ready[self]
             self.ready = False
 
     def file_closed(self) -> None:
@@ -88,7 +88,8 @@ class EventPoll:
     def __init__(self, k: FsKernel) -> None:
         self.k = k
         self.items: dict[tuple[int, int], Item] = {}  # (fd, id of file) -> item
-        self.ready: list[Item] = []
+        self.ready: dict[Item, None] = {}  # in the order in which they became ready
+        self.user = k.users.of(k.current.cred.uid)
         self.wq = WaitQueue("epoll")
         self.poll_wait = WaitQueue("epoll-poll")
 
@@ -97,14 +98,17 @@ class EventPoll:
         item.detach()
         self.items.pop((item.fd, id(item.file)), None)
         if item.file.watchers is not None:
-            item.file.watchers.remove(item)
+            item.file.watchers.pop(item, None)
+        self.user.epoll_watches -= 1
+        self.user.charge(-ITEM_SIZE)
 
     def collect(self, limit: int) -> list[tuple[int, int]]:
         """ep_send_events(): (events, data) of up to `limit` ready items."""
         out: list[tuple[int, int]] = []
         again: list[Item] = []
         while self.ready and len(out) < limit:
-            item = self.ready.pop(0)
+            item = next(iter(self.ready))
+            del self.ready[item]
             item.ready = False
             mask = vfs_poll(self.k, item.file, None) & item.events
             if not mask:
@@ -116,7 +120,7 @@ class EventPoll:
                 again.append(item)
         for item in again:
             item.ready = True
-            self.ready.append(item)
+            self.ready[item] = None
         return out
 
 
@@ -167,6 +171,11 @@ def sys_epoll_create(k: FsKernel, size: int) -> int:
     return -EINVAL if size <= 0 else sys_epoll_create1(k, 0)
 
 
+def default_max_user_watches(pages: int) -> int:
+    """eventpoll_init(): a twenty-fifth of memory."""
+    return (pages // 25 << PAGE_SHIFT) // ITEM_SIZE
+
+
 def _depth(file: File) -> int:
     if file.f_op is not EVENTPOLL_FOPS:
         return 0
@@ -206,11 +215,15 @@ def sys_epoll_ctl(k: FsKernel, epfd: int, op: int, fd: int, event: int) -> int:
     if op == EPOLL_CTL_ADD:
         if item is not None:
             return -EEXIST
+        if ep.user.epoll_watches >= k.vfs.sysctl["fs.epoll.max_user_watches"]:
+            return -ENOSPC
+        ep.user.charge(ITEM_SIZE)
+        ep.user.epoll_watches += 1
         item = Item(ep, fd, file, events | POLLERR | POLLHUP, data)
         ep.items[fd, id(file)] = item
         if file.watchers is None:
-            file.watchers = []
-        file.watchers.append(item)
+            file.watchers = {}
+        file.watchers[item] = None
         item.attach()
     elif op == EPOLL_CTL_DEL:
         if item is None:

@@ -45,7 +45,7 @@ class FownStruct:
     def forget(self) -> None:
         """fasync_remove_entry()."""
         for queue in self.queues:
-            queue.on_wake = [fn for fn in queue.on_wake if not (isinstance(fn, Told) and fn.owner is self)]
+            queue.on_wake = dict.fromkeys(fn for fn in queue.on_wake if not (isinstance(fn, Told) and fn.owner is self))
         self.queues = []
 
 
@@ -149,7 +149,7 @@ def fasync(k: FsKernel, fd: int, file: File, on: bool) -> None:
     if on and file.f_op.poll is not None:
         file.f_op.poll(k, file, owner.queues)
         for queue in owner.queues:
-            queue.on_wake.append(Told(k, file, owner))
+            queue.on_wake[Told(k, file, owner)] = None
 
 
 class Told:

@@ -41,6 +41,7 @@ class Features:
         self.splice_from_devices = has("6.0")  # sendfile from what can seek, not from regular files alone
         self.tty_iter = has("5.12")
         self.random_iter = has("5.19")
+        self.pipe_min_buffers = 2 if has("5.14") else 1  # of a pipe whose owner has many
         # what files show
         self.cgroup2 = has("4.5")
         self.statx_mnt_id = has("5.8")

@@ -34,10 +34,6 @@ class Group(Protocol):
 
     uid: int  # whose it is
 
-    @property
-    def count(self) -> int:
-        """How many marks it has."""
-
 
 class FsNotify:
     """`k.vfs.fsnotify`."""
@@ -47,19 +43,19 @@ class FsNotify:
     def __init__(self, version: KernelVersion) -> None:
         self.any_rename = version.at_least("5.17")  # FS_RENAME: before it FS_DN_RENAME, of renames in one directory
         self.active = 0  # marks there are
-        self.marks: dict[Inode, list[Mark]] = {}
+        self.marks: dict[Inode, dict[Mark, None]] = {}  # oldest first
         self.next_cookie = 1
 
     def add(self, inode: Inode, mark: Mark) -> None:
         """fsnotify_add_inode_mark()."""
-        self.marks.setdefault(inode, []).append(mark)
+        self.marks.setdefault(inode, {})[mark] = None
         self.active += 1
 
     def remove(self, inode: Inode, mark: Mark) -> None:
         """fsnotify_destroy_mark()."""
         marks = self.marks.get(inode)
         if marks is not None and mark in marks:
-            marks.remove(mark)
+            del marks[mark]
             self.active -= 1
             if not marks:
                 del self.marks[inode]

@@ -480,7 +480,7 @@ class File:
         self.f_mapping: Mapping | None = path.dentry.inode.i_mapping
         self.private_data: Any = None  # the file operations know what it is
         self.readdir_list: list[DirEntry] | None = None  # snapshot of a directory, taken when it is read from its start
-        self.watchers: list[Watcher] | None = None  # epoll items
+        self.watchers: dict[Watcher, None] | None = None  # epoll items
         self.addr = self.pos_addr = 0  # of struct file in kernel memory, and of its f_pos
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from dataclasses import dataclass
 
 from arch.abi.errno import EAGAIN, EEXIST, EINVAL, EMFILE, ENOSPC, ENOTDIR, ENOTTY
@@ -36,6 +37,7 @@ ALL_BITS = (
 )  # fmt: skip
 EVENT_SIZE = 16
 LIMITS = {"max_queued_events": 16384, "max_user_instances": 128, "max_user_watches": 65536}
+WATCH_SIZE, QUEUED_SIZE = 80, 48  # bytes: struct inotify_inode_mark, struct inotify_event_info without the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +62,56 @@ class Group:
     def __init__(self, k: FsKernel) -> None:
         self.k = k
         self.uid = k.current.cred.uid
-        self.events: list[Event] = []
+        self.events: deque[Event] = deque()
+        self.user = k.users.of(self.uid)
+        self.by_inode: dict[Inode, Watch] = {}
         self.wait = WaitQueue("inotify")
         self.watches: dict[int, Watch] = {}
         self.last_wd = 0
         self.order = "<" if k.mem.byteorder == "little" else ">"
 
-    @property
-    def count(self) -> int:
-        """How many watches it has."""
-        return len(self.watches)
-
     def queue(self, event: Event) -> None:
         """fsnotify_insert_event(): one that equals the last is dropped; a full queue says so once."""
         if self.events and self.events[-1] == event:
             return
-        if len(self.events) >= self.k.vfs.inotify_limits["max_queued_events"]:
-            overflow = Event(-1, FS_Q_OVERFLOW, 0, "")
-            if self.events[-1] != overflow:
-                self.events.append(overflow)
-            return
+        if len(self.events) >= self.k.vfs.inotify_limits["max_queued_events"] or not self._room(event):
+            event = Event(-1, FS_Q_OVERFLOW, 0, "")
+            if (self.events and self.events[-1] == event) or not self._room(event):
+                return
         self.events.append(event)
         self.k.wake_up(self.wait, 0)
+
+    def _room(self, event: Event) -> bool:
+        try:
+            self.user.charge(QUEUED_SIZE + len(event.name))
+        except KernelError:
+            return False
+        return True
+
+    def take(self) -> None:
+        """The first event was read, or nobody will read it."""
+        self.user.charge(-QUEUED_SIZE - len(self.events.popleft().name))
+
+    def add(self, inode: Inode, mask: int) -> Watch:
+        """inotify_new_watch().  ENOSPC."""
+        if self.user.inotify_watches >= self.k.vfs.inotify_limits["max_user_watches"]:
+            raise KernelError(ENOSPC)
+        self.user.charge(WATCH_SIZE)
+        self.user.inotify_watches += 1
+        self.last_wd += 1
+        watch = self.watches[self.last_wd] = self.by_inode[inode] = Watch(self, self.last_wd, inode, mask)
+        self.k.vfs.fsnotify.add(inode, watch)
+        return watch
+
+    def remove(self, watch: Watch) -> bool:
+        """Without a word; False when it is gone already."""
+        if self.watches.pop(watch.wd, None) is None:
+            return False
+        del self.by_inode[watch.inode]
+        self.k.vfs.fsnotify.remove(watch.inode, watch)
+        self.user.inotify_watches -= 1
+        self.user.charge(-WATCH_SIZE)
+        return True
 
 
 class Watch:
@@ -100,8 +130,7 @@ class Watch:
 
     def drop(self) -> None:
         """The watch ends, and says so."""
-        if self.group.watches.pop(self.wd, None) is not None:
-            self.group.k.vfs.fsnotify.remove(self.inode, self)
+        if self.group.remove(self):
             self.group.queue(Event(self.wd, FS_IN_IGNORED, 0, ""))
 
     def inode_gone(self) -> None:
@@ -129,7 +158,7 @@ def inotify_read(k: FsKernel, file_addr: int, buf: int, count: int, pos: int) ->
         if len(out) + len(raw) > count:
             break
         out += raw
-        group.events.pop(0)
+        group.take()
     if not out:
         return -EINVAL
     k.usercopy.copy_to_user(buf, out)
@@ -154,8 +183,9 @@ def _ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
 def _release(k: FsKernel, file: File) -> None:
     group: Group = file.private_data
     for watch in list(group.watches.values()):
-        k.vfs.fsnotify.remove(watch.inode, watch)
-    group.watches.clear()
+        group.remove(watch)
+    while group.events:
+        group.take()
     k.vfs.inotify_groups.remove(group)
 
 
@@ -229,19 +259,13 @@ def sys_inotify_add_watch(k: FsKernel, fd: int, pathname: int, mask: int) -> int
         return -ENOTDIR
     inode_permission(inode, c.MAY_READ, k.vfs.cred())
     kept = mask & (IN_ALL_EVENTS | IN_ONESHOT | FS_EXCL_UNLINK)
-    known = next((w for w in group.watches.values() if w.inode is inode), None)
+    known = group.by_inode.get(inode)
     if known is not None:
         if mask & IN_MASK_CREATE:
             return -EEXIST
         known.mask = known.mask | kept if mask & IN_MASK_ADD else kept
         return known.wd
-    owned = sum(g.count for g in k.vfs.inotify_groups if g.uid == group.uid)
-    if owned >= k.vfs.inotify_limits["max_user_watches"]:
-        return -ENOSPC
-    group.last_wd += 1
-    watch = group.watches[group.last_wd] = Watch(group, group.last_wd, inode, kept)
-    k.vfs.fsnotify.add(inode, watch)
-    return watch.wd
+    return group.add(inode, kept).wd
 
 
 @syscall("inotify_rm_watch", "int fd, __s32 wd", source="fs/notify/inotify/inotify_user.c")

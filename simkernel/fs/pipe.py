@@ -3,15 +3,18 @@
 A pipe holds at most `size` bytes (65536).  A write of up to PIPE_BUF (4096) bytes goes in whole or waits; readers of an
 empty pipe without writers see the end of file, writers without readers get SIGPIPE and EPIPE.  Linux counts pages, not
 bytes: many small writes fill a real pipe earlier only when they cannot be merged, which is not simulated.
+
+What a pipe holds counts against the machine's memory in whole pages, and what it may hold against its owner's
+fs.pipe-user-pages-soft and -hard (since 4.5).
 """
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_SYS_RESOURCE
-from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENXIO, EPERM, EPIPE, ERESTARTSYS
+from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_RESOURCE
+from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENFILE, ENOMEM, ENXIO, EPERM, EPIPE, ERESTARTSYS
 from arch.abi.fcntl import O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY
 from arch.abi.ioctl import FIONREAD
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.abi.signal import SIGPIPE
 from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
@@ -19,26 +22,40 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
-from simkernel.fs.vfs import Vfs
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.task import WaitQueue
 
-PIPE_SIZE = 65536
 PIPE_BUF = 4096
-PIPE_MAX_SIZE = 1 << 20
+PIPE_DEF_BUFFERS = 16
+PIPE_OBJECT_SIZE = 2048  # bytes: struct pipe_inode_info, its buffers, inode and dentry, as their caches round them
 
 
 class Pipe:
     """struct pipe_inode_info."""
 
-    __slots__ = ("addr", "data", "r_counter", "rd_wait", "readers", "size", "w_counter", "wr_wait", "writers")
+    __slots__ = (
+        "addr", "charged", "data", "r_counter", "rd_wait", "readers", "size", "user", "w_counter", "wr_wait", "writers",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, k: FsKernel) -> None:
+        """alloc_pipe_info().  ENFILE over the hard limit of the user."""
+        self.user = k.users.of(k.current.cred.uid)
+        pages = PIPE_DEF_BUFFERS
+        top: int = k.vfs.sysctl["fs.pipe-max-size"]
+        if pages << PAGE_SHIFT > top and not k.capable(CAP_SYS_RESOURCE):
+            pages = top >> PAGE_SHIFT
+        if _too_many(k, "soft", self.user.pipe_bufs + pages) and _unprivileged(k):
+            pages = k.vfs.names.pipe_min_buffers
+        if _too_many(k, "hard", self.user.pipe_bufs + pages) and _unprivileged(k):
+            raise KernelError(ENFILE, "over pipe-user-pages-hard")
+        k.mm.charge(PIPE_OBJECT_SIZE)
+        self.user.pipe_bufs += pages
+        self.charged = 0  # pages
+        self.size = pages << PAGE_SHIFT
         self.addr = 0  # of struct pipe_inode_info, once somebody looks at its lock
         self.data = bytearray()
-        self.size = PIPE_SIZE
         self.readers = 0
         self.writers = 0
         self.r_counter = 0
@@ -51,14 +68,49 @@ class Pipe:
         size = max(size, PAGE_SIZE)
         if size > 1 << 31:
             return -EINVAL
-        rounded = 1 << (size - 1).bit_length()
-        if rounded > PIPE_MAX_SIZE and not k.capable(CAP_SYS_RESOURCE):
+        rounded = round_pipe_size(size)
+        more = rounded - self.size >> PAGE_SHIFT
+        grows = more > 0
+        if grows and rounded > k.vfs.sysctl["fs.pipe-max-size"] and not k.capable(CAP_SYS_RESOURCE):
+            return -EPERM
+        total = self.user.pipe_bufs + more
+        if grows and (_too_many(k, "soft", total) or _too_many(k, "hard", total)) and _unprivileged(k):
             return -EPERM
         if rounded < len(self.data):
             return -EBUSY
+        self.user.pipe_bufs = total
         self.size = rounded
         k.wake_up(self.wr_wait)
         return rounded
+
+    def charge(self) -> None:
+        """After the data have changed: so many pages.  KernelError(ENOMEM)."""
+        pages = len(self.data) + PAGE_SIZE - 1 >> PAGE_SHIFT
+        if pages != self.charged:
+            self.user.charge(pages - self.charged << PAGE_SHIFT)
+            self.charged = pages
+
+    def free(self) -> None:
+        """free_pipe_info()."""
+        self.data.clear()
+        self.charge()
+        self.user.charge(-PIPE_OBJECT_SIZE)
+        self.user.pipe_bufs -= self.size >> PAGE_SHIFT
+
+
+def _too_many(k: FsKernel, kind: str, pages: int) -> bool:
+    """too_many_pipe_buffers_soft(), too_many_pipe_buffers_hard()."""
+    limit: int = k.vfs.sysctl.get(f"fs.pipe-user-pages-{kind}", 0)
+    return 0 < limit < pages
+
+
+def _unprivileged(k: FsKernel) -> bool:
+    return not k.capable(CAP_SYS_RESOURCE) and not k.capable(CAP_SYS_ADMIN)
+
+
+def round_pipe_size(size: int) -> int:
+    """The next power of two of pages."""
+    return 1 << (max(size, PAGE_SIZE) - 1).bit_length()
 
 
 def pipe_of(inode: Inode) -> Pipe:
@@ -103,6 +155,7 @@ def _pipe_read(k: FsKernel, iocb_addr: int, to: int, lock: int) -> Body:
             data = bytes(pipe.data[: it.count])
             copied = it.copy_to(data)
             del pipe.data[:copied]
+            pipe.charge()
             if pipe.wr_wait and (was_full or pipe.size - len(pipe.data) >= PIPE_BUF or not pipe.data):
                 yield k.wake(pipe.wr_wait)
             elif pipe.wr_wait.on_wake:
@@ -155,6 +208,12 @@ def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
                 ret = -EFAULT
                 break
             pipe.data += data
+            try:
+                pipe.charge()
+            except KernelError as refused:
+                del pipe.data[-len(data) :]
+                ret = -refused.errno
+                break
             done += len(data)
             if was_empty:
                 if pipe.rd_wait:
@@ -225,17 +284,26 @@ def pipe_release(k: FsKernel, file: File) -> None:
     if bool(pipe.readers) != bool(pipe.writers):
         k.wake_up(pipe.rd_wait, 0)
         k.wake_up(pipe.wr_wait, 0)
-    if not pipe.readers and not pipe.writers:
+    _put_pipe(inode, pipe)
+    if inode.i_pipe is None and pipe.addr:
+        k.mem.free(pipe.addr)
+        pipe.addr = 0
+
+
+def _put_pipe(inode: Inode, pipe: Pipe) -> None:
+    """put_pipe_info()."""
+    if not pipe.readers and not pipe.writers and inode.i_pipe is pipe:
         inode.i_pipe = None
-        if pipe.addr:
-            k.mem.free(pipe.addr)
-            pipe.addr = 0
+        pipe.free()
 
 
 def fifo_open(k: FsKernel, inode: Inode, file: File) -> Body:
     """Open one end of a named pipe: waits for the other, unless O_RDWR or O_NONBLOCK."""
     if inode.i_pipe is None:
-        inode.i_pipe = Pipe()
+        try:
+            inode.i_pipe = Pipe(k)
+        except KernelError:
+            return -ENOMEM
     pipe = pipe_of(inode)
     mode = file.f_mode & (c.FMODE_READ | c.FMODE_WRITE)
     is_anonymous = inode.i_sb.s_magic == PIPEFS_MAGIC
@@ -255,11 +323,11 @@ def fifo_open(k: FsKernel, inode: Inode, file: File) -> Body:
                     if ret < 0:
                         pipe.readers -= 1
                         k.wake_up(pipe.wr_wait, 0)
+                        _put_pipe(inode, pipe)
                         return -ERESTARTSYS
     elif mode == c.FMODE_WRITE:
         if not is_anonymous and file.f_flags & O_NONBLOCK and not pipe.readers:
-            if not pipe.writers:
-                inode.i_pipe = None
+            _put_pipe(inode, pipe)
             return -ENXIO
         pipe.w_counter += 1
         pipe.writers += 1
@@ -272,6 +340,7 @@ def fifo_open(k: FsKernel, inode: Inode, file: File) -> Body:
                 if ret < 0:
                     pipe.writers -= 1
                     k.wake_up(pipe.rd_wait, 0)
+                    _put_pipe(inode, pipe)
                     return -ERESTARTSYS
     elif mode:
         pipe.readers += 1
@@ -296,15 +365,16 @@ def _pipe_name(dentry: Dentry) -> str:
     return f"pipe:[{dentry.inode.i_ino}]"
 
 
-def create_pipe_files(vfs: Vfs, flags: int) -> tuple[File, File]:
-    """The read end and the write end of a new pipe."""
+def create_pipe_files(k: FsKernel, flags: int) -> tuple[File, File]:
+    """The read end and the write end of a new pipe.  ENFILE, ENOMEM."""
+    vfs, pipe = k.vfs, Pipe(k)
     sb: SuperBlock = vfs.singletons["pipefs"]
     inode = Inode(sb, S_IFIFO | 0o600)
     cred = vfs.cred()
     inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
     inode.i_fop = PIPEFIFO_FOPS
     inode.i_nlink = 1
-    pipe = inode.i_pipe = Pipe()
+    inode.i_pipe = pipe
     pipe.readers = pipe.writers = 1
     pipe.r_counter = pipe.w_counter = 1
     dentry = Dentry("", None, inode)
@@ -336,7 +406,12 @@ def sys_pipe2(k: FsKernel, fildes: int, flags: int) -> int:
     except KernelError:
         files.put_unused_fd(first)
         raise
-    reader, writer = create_pipe_files(k.vfs, flags)
+    try:
+        reader, writer = create_pipe_files(k, flags)
+    except KernelError:
+        files.put_unused_fd(first)
+        files.put_unused_fd(second)
+        raise
     order = k.mem.byteorder
     try:
         k.usercopy.copy_to_user(fildes, first.to_bytes(4, order) + second.to_bytes(4, order))

@@ -37,6 +37,7 @@ ENTRIES = (
     Entry("debug.kprobes-optimization", 1, low=0, high=1),
     Entry("fs.aio-max-nr", 65536, low=0),
     Entry("fs.aio-nr", 0, 0o444),
+    Entry("fs.epoll.max_user_watches", 0, low=0, high=(1 << 63) - 1),  # of memory: set at boot
     Entry("fs.file-max", 9223372036854775807, high=(1 << 63) - 1, low=0),
     Entry("fs.file-nr", "0\t0\t9223372036854775807", 0o444),
     Entry("fs.inode-nr", "0\t0", 0o444),
@@ -44,7 +45,9 @@ ENTRIES = (
     Entry("fs.lease-break-time", 45),
     Entry("fs.mount-max", 100_000, low=1, since="4.9"),
     Entry("fs.nr_open", 1048576, low=64),
-    Entry("fs.pipe-max-size", 1048576, low=4096),
+    Entry("fs.pipe-max-size", 1048576, low=0),
+    Entry("fs.pipe-user-pages-hard", 0, low=0, since="4.5"),
+    Entry("fs.pipe-user-pages-soft", 16384, low=0, since="4.5"),
     Entry("fs.protected_hardlinks", 0, 0o600, 0, 1),
     Entry("fs.protected_symlinks", 0, 0o600, 0, 1),
     Entry("kernel.bpf_stats_enabled", 0, 0o644, 0, 1, since="5.1"),

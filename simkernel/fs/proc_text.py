@@ -8,6 +8,7 @@ from functools import partial
 from arch.abi.errno import ENOENT
 from arch.abi.fcntl import O_CLOEXEC
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.abi.resource import RLIMIT_SIGPENDING
 from arch.abi.time import USER_TICK_NSEC
 from arch.errors import Fault, KernelError
 from simkernel.fs.face import FsKernel
@@ -200,7 +201,8 @@ def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> s
         skip += () if has.status_hugetlb else ("HugetlbPages",)
         out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(mm) if name not in skip]
         out.append("CoreDumping:\t0\n" * has.status_core_dumping + "THP_enabled:\t1\n" * has.status_thp)
-    out.append(f"Threads:\t{len(threads_of(task))}\nSigQ:\t0/{task.rlimits.get(11, (0, 0))[0]}\n")
+    out.append(f"Threads:\t{len(threads_of(task))}\n")
+    out.append(f"SigQ:\t{k.users.of(task.cred.uid).sigpending}/{task.rlimits[RLIMIT_SIGPENDING][0]}\n")
     out.append(_masks_text(k, task))
     out.append(
         f"NoNewPrivs:\t{int(task.no_new_privs)}\n" * has.status_no_new_privs + f"Seccomp:\t{task.seccomp_mode}\n"

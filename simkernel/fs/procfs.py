@@ -10,9 +10,11 @@ from arch.abi.stat import PROC_SUPER_MAGIC
 from arch.abi.time import USER_TICK_NSEC
 from arch.cpuinfo import CpuInfo
 from simkernel.fs.devices import kernel_log
+from simkernel.fs.eventpoll import default_max_user_watches
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import FileOperations, SuperBlock
 from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
+from simkernel.fs.pipe import round_pipe_size
 from simkernel.fs.proc_pid import PidDir, find_process, self_pid, thread_self
 from simkernel.fs.proc_sys import make_sysctl
 from simkernel.fs.pseudo import (
@@ -236,7 +238,10 @@ def make_root(k: FsKernel) -> Dir:
     text("vmallocinfo", lambda: "", 0o400)
     text("vmstat", lambda: f"nr_free_pages {k.mm.free_ram_pages}\npgfault {k.mm.nr_faults}\n")
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
-    vfs.sysctl.on_write("fs.mount-max", vfs.mounts.set_mount_max)
+    table = vfs.sysctl
+    table["fs.epoll.max_user_watches"] = default_max_user_watches(k.mm.total_ram_pages)
+    table.on_write("fs.mount-max", vfs.mounts.set_mount_max)
+    table.on_write("fs.pipe-max-size", lambda size: table.update({"fs.pipe-max-size": round_pipe_size(size)}))
     sys_dir = make_sysctl(k, vfs.sysctl, uname, lambda: len(vfs.files), partial(set_uts, k))
     _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
     sys_dir.nlink = 1

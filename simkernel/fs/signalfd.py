@@ -13,7 +13,8 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.task import UNBLOCKABLE, SigInfo, WaitQueue, mask_of
+from simkernel.kernel.sigpending import SigInfo
+from simkernel.kernel.task import UNBLOCKABLE, WaitQueue
 
 SIGNALFD_INFO_SIZE = 128  # struct signalfd_siginfo
 
@@ -74,7 +75,7 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     if queues is not None:
         queues.append(task.signal.signalfd_wait)
     ctx: SignalFd = file.private_data
-    return POLLIN if (mask_of(task.pending) | mask_of(task.signal.pending)) & ctx.mask else 0
+    return POLLIN if (task.pending.mask | task.signal.pending.mask) & ctx.mask else 0
 
 
 SIGNALFD_FOPS = FileOperations(

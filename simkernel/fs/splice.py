@@ -62,8 +62,10 @@ def _between(k: FsKernel, source: File, dest: File, length: int, flags: int, kee
         return ret
     data = bytes(here.data[: min(length, there.size - len(there.data))])
     there.data += data
+    there.charge()
     if not keep:
         del here.data[: len(data)]
+        here.charge()
         k.wake_up(here.wr_wait, 0)
     k.wake_up(there.rd_wait, 0)
     return len(data)

@@ -14,6 +14,7 @@ from arch.abi.errno import (
     EEXIST,
     EINTR,
     EINVAL,
+    EMFILE,
     EMSGSIZE,
     ENAMETOOLONG,
     ENOENT,
@@ -34,6 +35,7 @@ from arch.abi.mqueue import (
     SI_MESGQ,
 )
 from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
+from arch.abi.resource import RLIMIT_MSGQUEUE
 from arch.abi.signal import SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG
 from arch.abi.time import NSEC_PER_SEC
@@ -51,16 +53,26 @@ from simkernel.kernel.task import SignalStruct, Task, WaitQueue
 
 MQUEUE_MAGIC = 0x19800202
 FILENT_SIZE = 80
+MSG_MSG_WORDS = NODE_WORDS = 6  # sizeof(struct msg_msg), sizeof(struct posix_msg_tree_node), in words
+MESSAGE_SIZE, INODE_SIZE = 64, 1024  # bytes of memory: a message's head, a queue with its dentry
 
 
 class MqInode(Inode):
     """struct mqueue_inode_info: one queue."""
 
-    __slots__ = ("maxmsg", "messages", "msgsize", "notify", "receivers", "senders")
+    __slots__ = ("charged", "maxmsg", "messages", "msgsize", "notify", "receivers", "senders", "user")
 
-    def __init__(self, sb: SuperBlock, mode: int, maxmsg: int, msgsize: int) -> None:
-        super().__init__(sb, S_IFREG | mode & S_IALLUGO)
+    def __init__(self, k: IpcKernel, mode: int, maxmsg: int, msgsize: int) -> None:
+        """mqueue_get_inode().  EMFILE: over RLIMIT_MSGQUEUE."""
+        super().__init__(k.mqueue.sb, S_IFREG | mode & S_IALLUGO)
         self.maxmsg, self.msgsize = maxmsg, msgsize
+        word = k.arch.word
+        self.charged = maxmsg * msgsize + maxmsg * MSG_MSG_WORDS * word + min(maxmsg, MQ_PRIO_MAX) * NODE_WORDS * word
+        self.user, limit = k.users.of(k.current.cred.uid), k.current.rlimits[RLIMIT_MSGQUEUE][0]
+        if 0 <= limit < self.user.mq_bytes + self.charged:
+            raise KernelError(EMFILE, "over RLIMIT_MSGQUEUE")
+        self.user.charge(INODE_SIZE)
+        self.user.mq_bytes += self.charged
         self.messages: list[tuple[int, bytes]] = []  # (priority, text): highest first, then oldest
         self.senders, self.receivers = WaitQueue("mq-send"), WaitQueue("mq-receive")
         self.notify: tuple[SignalStruct, Task, int, int, int] | None = None  # whom, its task, how, signal, value
@@ -70,11 +82,31 @@ class MqInode(Inode):
     def put(self, priority: int, text: bytes) -> None:
         """msg_insert()."""
         at = next((i for i, (p, _) in enumerate(self.messages) if p < priority), len(self.messages))
+        self.user.charge(len(text) + MESSAGE_SIZE)
         self.messages.insert(at, (priority, text))
+
+    def take(self) -> tuple[int, bytes]:
+        """msg_get()."""
+        priority, text = self.messages.pop(0)
+        self.user.charge(-len(text) - MESSAGE_SIZE)
+        return priority, text
+
+    def evict(self) -> None:
+        """mqueue_evict_inode()."""
+        while self.messages:
+            self.take()
+        self.user.charge(-INODE_SIZE)
+        self.user.mq_bytes -= self.charged
 
 
 class MqDirectory(Inode):
     """The root: names can be unlinked."""
+
+    __slots__ = ("k",)
+
+    def __init__(self, k: IpcKernel, sb: SuperBlock) -> None:
+        super().__init__(sb, S_IFDIR | 0o1777)
+        self.k = k
 
     def unlink(self, parent: Dentry, victim: Dentry) -> None:
         """mqueue_unlink()."""
@@ -83,7 +115,7 @@ class MqDirectory(Inode):
 
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """mqueue_create(): with the default attributes."""
-        inode = MqInode(self.i_sb, mode, DFLT_MSG, DFLT_MSGSIZE)
+        inode = MqInode(self.k, mode, DFLT_MSG, DFLT_MSGSIZE)
         inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
         return parent.add(name, inode)
 
@@ -92,7 +124,7 @@ def install(k: IpcKernel) -> None:
     """The file system and its limits."""
     vfs = k.vfs
     sb = SuperBlock("mqueue", MQUEUE_MAGIC, vfs.anon_dev(), vfs.now)
-    sb.s_root = Dentry("/", None, MqDirectory(sb, S_IFDIR | 0o1777))
+    sb.s_root = Dentry("/", None, MqDirectory(k, sb))
     vfs.singletons["mqueue"] = sb
     vfs.register(FsType("mqueue", lambda v, dev, flags, data: sb))
     k.mqueue = MqNamespace(sb)
@@ -209,7 +241,7 @@ def _new_queue(k: IpcKernel, root: Dentry, name: str, mode: int, attr: list[int]
         top = (HARD_MSGMAX, HARD_MSGSIZEMAX) if big else (limits["msg_max"], limits["msgsize_max"])
         if maxmsg <= 0 or msgsize <= 0 or maxmsg > top[0] or msgsize > top[1]:
             raise KernelError(EINVAL)
-    inode = MqInode(k.mqueue.sb, mode & ~k.current.fs.umask, maxmsg, msgsize)
+    inode = MqInode(k, mode & ~k.current.fs.umask, maxmsg, msgsize)
     inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
     return root.add(name, inode)
 
@@ -351,7 +383,7 @@ def do_mq_timedreceive(k: IpcKernel, mqdes: int, u_msg: int, size: int, u_prio: 
         if file.f_flags & O_NONBLOCK:
             return -EAGAIN
         yield from _wait(k, queue.receivers, until)
-    priority, text = queue.messages.pop(0)
+    priority, text = queue.take()
     k.wake_up(queue.senders, 0)
     if u_prio:
         k.usercopy.put_user(u_prio, 4, priority)

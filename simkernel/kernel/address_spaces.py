@@ -73,10 +73,23 @@ class AddressSpaces:
         self.nr_faults = 0
         self._vdso_page: int | None = None
         self.max_map_count = DEFAULT_MAX_MAP_COUNT
+        physical.on_starving = self._starving
 
     def set_max_map_count(self, value: int) -> None:
         """vm.max_map_count was written."""
         self.max_map_count = value
+
+    def charge(self, size: int) -> None:
+        """kmalloc() of what is kept in objects of Python; negative: kfree().
+
+        KernelError(ENOMEM), and the OOM killer comes before the task is back in user mode: an allocation that small does
+        not fail on Linux, it waits for somebody to be killed.
+        """
+        self.physical.charge(size)
+
+    def _starving(self) -> None:
+        task = self.board.current
+        task.starving = task.work = True
 
     @property
     def total_ram_pages(self) -> int:

@@ -33,7 +33,7 @@ from simkernel.kernel.hrtimers import LOCAL_TIMER_VECTOR
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
-from simkernel.kernel.oom import oom_control
+from simkernel.kernel.oom import starve
 from simkernel.kernel.ptrace.stops import WORK_TRACE, report_syscall
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
@@ -142,7 +142,7 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     if ret:  # a signal follows: now the exact address matters
         address = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
     if ret & 0x1:  # VM_FAULT_OOM
-        yield k.call("out_of_memory", oom_control(k))
+        yield from starve(k)
     elif ret & 0x2:  # VM_FAULT_SIGBUS
         k.signals.force(task, SIGBUS, BUS_ADRERR, address)
     elif ret:
@@ -372,6 +372,10 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
             continue
         if task.work:
             task.work = False
+            if task.starving:
+                task.starving = False
+                yield from starve(k)
+                continue
             if task.rseq and rseq_needed(k, task):
                 yield k.call("__rseq_handle_notify_resume", 0, regs)
             woken, task.signal_woken = task.signal_woken, False

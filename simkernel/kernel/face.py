@@ -66,6 +66,7 @@ from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
 from simkernel.kernel.timers import Timers
 from simkernel.kernel.tracepoints import Tracepoints
+from simkernel.kernel.user import Users
 from simkernel.kernel.usercopy import UserCopy
 
 __all__ = ["Body", "Call", "Inlined", "KernelFace", "Request", "Steps"]
@@ -162,6 +163,7 @@ class KernelFace:
     usercopy: UserCopy  # the current task's memory
     tasks: Tasks
     mm: AddressSpaces
+    users: Users
 
     # Parts that live on the emulated CPU
     cpu: Cpu

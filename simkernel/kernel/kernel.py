@@ -50,6 +50,7 @@ from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
 from simkernel.kernel.timers import Timers
 from simkernel.kernel.tracepoints import Tracepoints
+from simkernel.kernel.user import Users
 from simkernel.kernel.usercopy import UserCopy
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.host import Host
@@ -110,6 +111,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         usercopy = self.usercopy = UserCopy(mem, arch.byteorder)
         mm = self.mm = AddressSpaces(self, arch, self.physical, mem, mirror, usercopy, cpu)
         usercopy.user = mm.no_user
+        users = self.users = Users(mm.charge)
         jiffies = Jiffies(arch, mem, self.symbols)
         regs = self.regs = Registers(arch, abi, cpu.layout, mem)
         cpus = self.cpus = Cpus(self, cpu, clock, mirror, usercopy, tracepoints, jiffies, mm.no_user)
@@ -117,7 +119,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         max_threads = self.physical.size // (STACKS_SHARE * self.arch.map.stack_size)
         tasks = self.tasks = Tasks(self, arch, clock, mirror, max_threads)
         self.threads = Threads(self, cpu, cpus, tasks, text, regs, mirror, usercopy)
-        self.signals = Signals(self, arch, mem, types, cpus, tasks, tracepoints)
+        self.signals = Signals(self, arch, mem, types, cpus, tasks, tracepoints, users)
         self.sigframes = SignalFrames(self, arch, cpu, regs, usercopy, self.signals, mm)
         self.hw_breakpoints = HwBreakpoints(self, arch, cpu)
         tasks.exit_hooks.append(self.hw_breakpoints.flush)

@@ -6,10 +6,21 @@ The victim is the task whose page could not be had; it gets SIGKILL.  Badness sc
 from __future__ import annotations
 
 from arch.abi.signal import SIGKILL
-from simkernel.kernel.face import Body, KernelFace
+from arch.memory import OutOfMemory
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
 
 GFP_HIGHUSER_MOVABLE = 0x100CCA
+
+
+def starve(k: KernelFace) -> Steps[None]:
+    """`yield from`: out_of_memory() for the current task, also when not even its arguments fit into what is left."""
+    try:
+        oc = oom_control(k)
+    except OutOfMemory:
+        k.signals.send(k.current, SIGKILL)
+        return
+    yield k.call("out_of_memory", oc)
 
 
 def oom_control(k: KernelFace) -> int:

@@ -16,7 +16,8 @@ from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import event_enabled, report_event
 from simkernel.kernel.seccomp_filter import DATA_SIZE, Filter, known_to_seccomp
-from simkernel.kernel.task import SigInfo, Task
+from simkernel.kernel.sigpending import SigInfo
+from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_capable, user_ns
 
 # include/uapi/linux/seccomp.h

@@ -6,6 +6,8 @@ calls/signal.py.
 
 from __future__ import annotations
 
+from arch.abi.errno import EAGAIN
+from arch.abi.resource import RLIMIT_SIGPENDING
 from arch.abi.signal import (
     SA_NOCLDSTOP,
     SI_KERNEL,
@@ -36,16 +38,18 @@ from arch.abi.signal import (
 )
 from arch.architecture import Architecture
 from arch.cview import View
+from arch.errors import KernelError
 from arch.memory import KernelMemory
 from arch.typetable import TypeTable
 from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigInfo, bit, bits
 from simkernel.kernel.task import (
     PF_EXITING,
+    PF_KTHREAD,
     TASK_STOPPED,
     Crash,
     CurrentTask,
     SigAction,
-    SigInfo,
     SignalStruct,
     Task,
     fatal_pending,
@@ -53,26 +57,20 @@ from simkernel.kernel.task import (
 )
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.tracepoints import Tracepoints
-
-
-def bit(sig: int) -> int:
-    """sigmask(sig)."""
-    return 1 << (sig - 1)
-
-
-def bits(*sigs: int) -> int:
-    """Mask of several signals."""
-    return sum(bit(s) for s in sigs)
-
+from simkernel.kernel.user import User, Users
 
 STOPS = bits(SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU)
 IGNORED_BY_DEFAULT = bits(SIGCONT, SIGCHLD, SIGWINCH, SIGURG)
 CORE = bits(SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGBUS, SIGSYS, SIGXCPU, SIGXFSZ)
-SYNCHRONOUS = bits(SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGSYS)
 
 
 # the highest si_code of each signal that has an address: include/uapi/asm-generic/siginfo.h, NSIGILL and so on
 FAULT_CODES = {SIGILL: 11, SIGFPE: 15, SIGSEGV: 10, SIGBUS: 5, SIGTRAP: 6}
+
+
+DELIVERED, IGNORED, ALREADY_PENDING, OVERFLOW_FAIL, LOSE_INFO = range(
+    5
+)  # TRACE_SIGNAL_*: include/trace/events/signal.h
 
 
 class Signals:
@@ -87,44 +85,84 @@ class Signals:
         cpus: Cpus,
         tasks: Tasks,
         tracepoints: Tracepoints,
+        users: Users,
     ) -> None:
         self.board, self.arch, self.mem, self.types = board, arch, mem, types
         self.cpus, self.tasks, self.tracepoints = cpus, tasks, tracepoints
+        self.users = users
         self.delivering: SigInfo | None = None  # of the frame that is being made
         self.crashes: list[Crash] = []
 
     # -- sending -------------------------------------------------------------------------------------------------
 
-    def send(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> None:
-        """send_signal to a thread group."""
-        self._send(task, sig, code, True, info)
+    def send(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> int:
+        """send_signal to a thread group; 0, or -EAGAIN where a real-time signal found no room."""
+        return self._send(task, sig, code, True, info)
 
-    def send_thread(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> None:
+    def send_thread(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> int:
         """send_signal to one thread."""
-        self._send(task, sig, code, False, info)
+        return self._send(task, sig, code, False, info)
 
-    def _send(self, task: Task, sig: int, code: int, group: bool, values: dict[str, int]) -> None:
+    def _send(self, task: Task, sig: int, code: int, group: bool, values: dict[str, int]) -> int:
         if not sig:
-            return
-        signal = task.signal
+            return 0
         info = SigInfo(sig, code)
         for name, value in values.items():
             setattr(info, name, value)
-        if task.pid_ns is not None and code != SI_TIMER:  # the receiver is told the number that it knows the sender by
+        if task.pid_ns is not None:  # the receiver is told the number that it knows the sender by
             info.pid = self.tasks.number_in(task.pid_ns, info.pid)
         if not self._prepare(task, sig, code):
-            self.trace_signal("signal_generate", info, task.addr, int(group), 1)
+            self.trace_signal("signal_generate", info, task.addr, int(group), IGNORED)
+            return 0
+        queue = task.signal.pending if group else task.pending
+        if sig < 32 and queue.has(sig):
+            self.trace_signal("signal_generate", info, task.addr, int(group), ALREADY_PENDING)
+            return 0
+        result = DELIVERED if self._alloc(task, info) else LOSE_INFO
+        if result == LOSE_INFO:
+            if sig >= 32 and code not in (SI_USER, SI_KERNEL):
+                self.trace_signal("signal_generate", info, task.addr, int(group), OVERFLOW_FAIL)
+                return -EAGAIN
+            queue.lose(sig)
+        else:
+            queue.append(info)
+        self._queued(task, info, group, result)
+        return 0
+
+    def _alloc(self, task: Task, info: SigInfo) -> bool:
+        """__sigqueue_alloc(): room for what is said of a signal.  SIGKILL, and kernel threads, need none."""
+        if info.sig == SIGKILL or task.flags & PF_KTHREAD:
+            return True
+        override = info.sig < 32 and info.code >= 0
+        info.user = self.count(task, override)
+        return info.user is not None
+
+    def count(self, task: Task, override: bool = False) -> User | None:
+        """One more queued signal or timer of the task's user; None when RLIMIT_SIGPENDING (or memory) forbids it."""
+        user, limit = self.users.of(task.cred.uid), task.rlimits[RLIMIT_SIGPENDING][0]
+        if not override and 0 <= limit <= user.sigpending:
+            return None
+        try:
+            user.charge(SIGQUEUE_SIZE)
+        except KernelError:
+            return None
+        user.sigpending += 1
+        return user
+
+    def send_sigqueue(self, task: Task, info: SigInfo, group: bool) -> None:
+        """The signal of a timer: its place was taken when the timer was made."""
+        if not self._prepare(task, info.sig, info.code):
+            self.trace_signal("signal_generate", info, task.addr, int(group), IGNORED)
             return
-        queue = signal.pending if group else task.pending
-        if sig < 32 and any(i.sig == sig for i in queue):
-            self.trace_signal("signal_generate", info, task.addr, int(group), 2)
-            return
-        queue.append(info)
-        listeners = signal.signalfd_wait
+        (task.signal.pending if group else task.pending).append(info)
+        self._queued(task, info, group, DELIVERED)
+
+    def _queued(self, task: Task, info: SigInfo, group: bool, result: int) -> None:
+        listeners = task.signal.signalfd_wait
         if listeners.waiters or listeners.on_wake:
             self.cpus.wake_up(listeners, 0)
-        self.trace_signal("signal_generate", info, task.addr, int(group), 0)
-        self._complete(task, sig, group)
+        self.trace_signal("signal_generate", info, task.addr, int(group), result)
+        self._complete(task, info.sig, group)
 
     def _prepare(self, task: Task, sig: int, code: int) -> bool:
         """prepare_signal(): STOP and CONT cancel each other; false when the signal is ignored."""
@@ -166,9 +204,8 @@ class Signals:
 
     def flush(self, signal: SignalStruct, mask: int) -> None:
         """flush_sigqueue_mask(): forget pending signals of a mask."""
-        signal.pending = [i for i in signal.pending if not bit(i.sig) & mask]
-        for thread in signal.threads:
-            thread.pending = [i for i in thread.pending if not bit(i.sig) & mask]
+        for queue in (signal.pending, *(thread.pending for thread in signal.threads)):
+            queue.flush(mask)
 
     def _complete(self, task: Task, sig: int, group: bool) -> None:
         """complete_signal(): choose the thread that takes it, wake it; a fatal one ends the whole group."""
@@ -270,10 +307,8 @@ class Signals:
     def dequeue(self, task: Task, mask: int) -> SigInfo | None:
         """dequeue_signal(): the next pending signal that is not in `mask`; faults first, then by number."""
         for queue in (task.pending, task.signal.pending):
-            allowed = [i for i in queue if not bit(i.sig) & mask]
-            if allowed:
-                info = min(allowed, key=lambda i: (not bit(i.sig) & SYNCHRONOUS, i.sig))
-                queue.remove(info)
+            info = queue.take(mask)
+            if info is not None:
                 timer = task.signal.posix_timers.get(info.pid) if info.code == SI_TIMER else None
                 if timer is not None:  # posixtimer_rearm(): how often it would have come since
                     info.uid = timer.overrun = timer.missed

@@ -16,7 +16,8 @@ from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Param
 
 if TYPE_CHECKING:
-    from simkernel.kernel.task import SigInfo, Task
+    from simkernel.kernel.sigpending import SigInfo
+    from simkernel.kernel.task import Task
 
 STRING_LIMIT = 32
 

@@ -17,7 +17,7 @@ from arch.abi.prctl import (
 from arch.abi.signal import SIG_DFL, SIGSEGV, SIGSYS
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
-from simkernel.kernel.task import SigInfo
+from simkernel.kernel.sigpending import SigInfo
 
 WORK_USER_DISPATCH = 1 << 6  # SYSCALL_WORK_SYSCALL_USER_DISPATCH
 SYS_USER_DISPATCH = 2  # si_code of SIGSYS

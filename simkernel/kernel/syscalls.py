@@ -13,7 +13,8 @@ from arch.abi.errno import ENOSYS
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, SyscallAbi
 from simkernel.kernel.kfunc import SYSCALLS, Syscall
-from simkernel.kernel.task import CurrentTask, SigInfo, Task
+from simkernel.kernel.sigpending import SigInfo
+from simkernel.kernel.task import CurrentTask, Task
 from simkernel.kernel.tracepoints import Tracepoints
 
 SYSCALL_NS = 60  # cost model: the way in and out

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from arch.abi.capability import CAP_FULL_SET
-from arch.abi.signal import NSIG, SIGCHLD, SIGKILL, SIGSTOP
+from arch.abi.signal import NSIG, SI_TIMER, SIGCHLD, SIGKILL, SIGSTOP
 from arch.abi.time import CLOCK_MONOTONIC
 from arch.context import Context
 from arch.memory import Memory
@@ -20,6 +20,8 @@ from simkernel.kernel.mm import Mm
 from simkernel.kernel.namespaces import Namespace, Proxy
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.seccomp_filter import Filter
+from simkernel.kernel.sigpending import SigInfo, SigPending
+from simkernel.kernel.user import User
 
 # task_struct.__state (include/linux/sched.h)
 TASK_RUNNING, TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED, TASK_TRACED = 0, 1, 2, 4, 8
@@ -56,7 +58,7 @@ class WaitQueue:
         self.name = name
         self.addr = addr  # kernel address of the wait_queue_head_t, 0 when it has none
         self.waiters: list[tuple[Task, bool]] = []  # (sleeper, exclusive)
-        self.on_wake: list[Callable[[], object]] = []  # callables without arguments (epoll and the like)
+        self.on_wake: dict[Callable[[], object], None] = {}  # told in turn, without arguments (epoll and the like)
 
     def add(self, task: Task, exclusive: bool = False) -> None:
         """Exclusive waiters go to the end, others to the front, as add_wait_queue() does."""
@@ -83,39 +85,6 @@ class SigAction:
         self.flags = flags
         self.mask = mask
         self.restorer = restorer
-
-
-class SigInfo:
-    """One pending signal: what becomes siginfo_t."""
-
-    __slots__ = (
-        "addr",
-        "band",
-        "call",
-        "code",
-        "errno",
-        "fd",
-        "pid",
-        "sig",
-        "status",
-        "stime",
-        "uid",
-        "utime",
-        "value",
-    )
-
-    def __init__(self, sig: int, code: int = 0, pid: int = 0, uid: int = 0) -> None:
-        self.sig = sig
-        self.code = code
-        self.pid = pid
-        self.uid = uid
-        self.addr = 0
-        self.status = 0
-        self.utime = self.stime = 0
-        self.value = 0
-        self.errno = 0
-        self.band = self.fd = 0  # of a signal about a file
-        self.call: tuple[int, int] | None = None  # of SIGSYS: number and architecture
 
 
 class IntervalTimer(Protocol):
@@ -145,6 +114,8 @@ class PosixTimer:
         self.hrtimer: HrTimer | None = None  # of one by a clock
         self.overrun = 0  # of the signal that was taken last
         self.missed = 0  # expirations since the signal that nobody has taken yet
+        self.sigqueue = SigInfo(sig, SI_TIMER)  # the last one sent
+        self.user: User | None = None  # in whose count it is, for RLIMIT_SIGPENDING
 
 
 class CpuEvent:
@@ -163,7 +134,7 @@ class SignalStruct:
         self.threads: list[Task] = []
         self.actions: list[SigAction] = [SigAction() for _ in range(NSIG + 1)]
         self.sighand_users = 1
-        self.pending: list[SigInfo] = []
+        self.pending = SigPending()
         self.wait_chldexit = WaitQueue("wait_chldexit")
         self.signalfd_wait = WaitQueue("signalfd")
         self.pidfd_wait = WaitQueue("wait_pidfd")
@@ -188,6 +159,7 @@ class SignalStruct:
         self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
         self.itimers: list[IntervalTimer | None] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF
         self.posix_timers: dict[int, PosixTimer] = {}
+        self.posix_timer_id = 0  # of the next one
         self.real_timer = HrTimer(0, "it_real_fn", CLOCK_MONOTONIC, HRTIMER_MODE_REL)  # its place: mirror
         self.cpu_events: list[CpuEvent] = []  # timers by CPU time
         self.cutime_ns = self.cstime_ns = 0
@@ -398,12 +370,13 @@ class Task(TaskSlots):
         self.syscall_nr = -1
         self.in_syscall = False
         # signals
-        self.pending: list[SigInfo] = []
+        self.pending = SigPending()
         self.blocked = 0
         self.saved_blocked: int | None = None  # restore after sigsuspend and the like
         self.sas_sp = self.sas_size = self.sas_flags = 0
         self.restart: Callable[[], Body] | None = None  # for restart_syscall
         self.work = False  # something to do before going back to user mode
+        self.starving = False  # the kernel had no memory for it: the OOM killer comes
         self.signal_woken = (
             False  # TIF_SIGPENDING: it was woken for a signal, which another thread may have taken since
         )
@@ -517,12 +490,12 @@ class Task(TaskSlots):
     @property
     def sigpending(self) -> int:
         """Signal mask of what is pending for this thread."""
-        return mask_of(self.pending)
+        return self.pending.mask
 
     @property
     def shared_pending(self) -> int:
         """Signal mask of what is pending for the whole group."""
-        return mask_of(self.signal.pending)
+        return self.signal.pending.mask
 
     @property
     def ignored(self) -> int:
@@ -555,14 +528,6 @@ class Task(TaskSlots):
         return f"<Task {self.pid} {self.comm!r} {self.state_letter}>"
 
 
-def mask_of(pending: list[SigInfo]) -> int:
-    """Bit sig-1 for each pending signal."""
-    mask = 0
-    for info in pending:
-        mask |= 1 << (info.sig - 1)
-    return mask
-
-
 def has_signal(task: Task) -> bool:
     """TIF_SIGPENDING: something unblocked is pending."""
     signal = task.signal
@@ -572,15 +537,13 @@ def has_signal(task: Task) -> bool:
         return False
     if (signal.stopped and not task.stop_ignored) or (signal.group_exiting and not task.flags & PF_EXITING):
         return True
-    return bool((mask_of(task.pending) | mask_of(signal.pending)) & ~(task.blocked & ~UNBLOCKABLE))
+    return bool((task.pending.mask | signal.pending.mask) & ~(task.blocked & ~UNBLOCKABLE))
 
 
 def fatal_pending(task: Task) -> bool:
     """fatal_signal_pending()."""
     return (
-        task.signal.group_exiting
-        or task.signal.fatal
-        or any(i.sig == SIGKILL for i in (*task.pending, *task.signal.pending))
+        task.signal.group_exiting or task.signal.fatal or task.pending.has(SIGKILL) or task.signal.pending.has(SIGKILL)
     )
 
 

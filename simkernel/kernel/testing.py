@@ -39,6 +39,7 @@ from simkernel.kernel.task import CurrentTask, Task, WaitQueue
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.tracepoints import Tracepoints
+from simkernel.kernel.user import Users
 from simkernel.kernel.usercopy import UserCopy
 
 MEMORY, MAX_THREADS = 64 << 20, 1024
@@ -145,9 +146,10 @@ class HostSignals(Signals):
     def __init__(self, board: CurrentTask) -> None:
         self.board = board
 
-    def send(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> None:
+    def send(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> int:
         assert isinstance(task, HostTask)
         task.signals.append(sig)
+        return 0
 
     def pending(self) -> bool:
         task = self.board.current
@@ -190,6 +192,7 @@ class HostKernel(KernelFace):
         self.regs = Registers(self.arch, self.abi, self.arch.pt_regs_for(self.version), self.mem)
         self.tasks = Tasks(self, self.arch, self.clock, self.mirror, MAX_THREADS)
         self.mm = AddressSpaces(self, self.arch, self.physical, self.mem, self.mirror, self.usercopy, None)
+        self.users = Users(self.mm.charge)
         self.text = self.host_text = HostText(self.version)
         self.cpus = HostCpus()
         self.signals = HostSignals(self)

@@ -76,12 +76,13 @@ from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.netlink.announce import Announcer
 from simkernel.net.sched import netem
 from simkernel.net.unix import connect as unix_connect
+from simkernel.net.unix import garbage as unix_garbage
 from simkernel.net.unix import transfer as unix_transfer
 
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
     device, datagram, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
-    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_transfer, socket_calls, transfer, sockopt,
+    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt,
     netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, tcp_ipv6,
     af_inet6,
 )  # fmt: skip

@@ -51,7 +51,7 @@ from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.terminal import PtyEnd
 from simkernel.fs.tty.n_tty import LineDiscipline, Termios
 from simkernel.kernel.face import Body
-from simkernel.kernel.signals import bit
+from simkernel.kernel.sigpending import bit
 from simkernel.kernel.task import Task, WaitQueue
 
 PORT_SIZE = 8192  # what waits for a discipline that has no room: tty_buffer_set_limit() of pty.c

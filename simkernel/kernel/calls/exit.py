@@ -299,6 +299,9 @@ def release_task(k: KernelFace, p: int) -> Body:
     if task in task.parent.children:
         task.parent.children.remove(task)
     signal.threads.remove(task)
+    task.pending.flush(-1)
+    if not signal.threads:
+        signal.pending.flush(-1)
     if task.ptracer is not None:
         unlink(k, task)
     if task is not task.group_leader:

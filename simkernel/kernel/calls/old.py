@@ -15,7 +15,7 @@ from simkernel.kernel.calls.signal import restored
 from simkernel.kernel.calls.wait import sys_wait4
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
-from simkernel.kernel.signals import bit
+from simkernel.kernel.sigpending import bit
 from simkernel.kernel.task import UNBLOCKABLE, SigAction, has_signal
 
 _IDS = (

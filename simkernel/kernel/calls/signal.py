@@ -34,7 +34,8 @@ from simkernel.kernel.clock import HRTIMER_MODE_REL
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import traced_signal, trap_stop
-from simkernel.kernel.signals import CORE, IGNORED_BY_DEFAULT, STOPS, bit
+from simkernel.kernel.signals import CORE, IGNORED_BY_DEFAULT, STOPS
+from simkernel.kernel.sigpending import SigInfo, bit
 from simkernel.kernel.task import (
     PF_EXITING,
     TASK_INTERRUPTIBLE,
@@ -42,7 +43,6 @@ from simkernel.kernel.task import (
     TASK_STOPPED,
     UNBLOCKABLE,
     SigAction,
-    SigInfo,
     Task,
     fatal_pending,
     has_signal,
@@ -126,13 +126,15 @@ def _stay_stopped(k: KernelFace, task: Task) -> Body:
     while (
         task.signal.stopped
         and not task.ptrace_trap
-        and not any(i.sig == SIGKILL for i in task.pending + task.signal.pending)
+        and not task.pending.has(SIGKILL)
+        and not task.signal.pending.has(SIGKILL)
     ):
         task.state = TASK_STOPPED
         task.wait_interruptible, task.wait_killable, task.wait_queues = False, True, ()
         k.mirror.store_state(task)
         yield k.call("schedule")
-    task.signal.stopped = task.signal.stopped and not any(i.sig == SIGKILL for i in task.pending + task.signal.pending)
+    killed = task.pending.has(SIGKILL) or task.signal.pending.has(SIGKILL)
+    task.signal.stopped = task.signal.stopped and not killed
     return 0
 
 
@@ -307,8 +309,22 @@ def sys_pause(k: KernelFace) -> Body:
 )
 def sys_rt_sigtimedwait(k: KernelFace, uthese: int, uinfo: int, uts: int, size: int) -> Body:
     """Take a pending signal of a set, waiting for it.  EAGAIN after the time, EINTR by another signal."""
+    return (yield from _sigtimedwait(k, uthese, uinfo, uts, size, None))
+
+
+@syscall(
+    "rt_sigtimedwait_time64",
+    "const sigset_t *uthese, siginfo_t *uinfo, const struct __kernel_timespec *uts, size_t sigsetsize",
+    source="kernel/signal.c", since="5.1",
+)  # fmt: skip
+def sys_rt_sigtimedwait_time64(k: KernelFace, uthese: int, uinfo: int, uts: int, size: int) -> Body:
+    """The same with 64-bit times on 32-bit machines."""
+    return (yield from _sigtimedwait(k, uthese, uinfo, uts, size, 8))
+
+
+def _sigtimedwait(k: KernelFace, uthese: int, uinfo: int, uts: int, size: int, word: int | None) -> Body:
     these = _read_mask(k, uthese, size) & ~UNBLOCKABLE
-    timeout = read_timespec(k, uts) if uts else None
+    timeout = read_timespec(k, uts, word) if uts else None
     task = k.current
     info = k.signals.dequeue(task, ~these)
     result = -ETIME
@@ -411,10 +427,14 @@ def sys_rt_sigqueueinfo(k: KernelFace, pid: int, sig: int, uinfo: int) -> int:
         raise KernelError(ESRCH)
     if (code >= 0 or code == SI_TKILL) and task.tgid != k.current.tgid:
         raise KernelError(EPERM)
-    at = 24 if k.arch.word == 8 else 20
-    value = int.from_bytes(raw[at : at + k.arch.word], k.mem.byteorder)
-    k.signals.send(task, sig, code, pid=k.current.tgid, uid=k.current.cred.uid, value=value)
-    return 0
+    return k.signals.send(task, sig, code, **_said(k, raw))
+
+
+def _said(k: KernelFace, raw: bytes) -> dict[str, int]:
+    """What a sender put into a siginfo_t: _rt of its union."""
+    order, at = k.mem.byteorder, 16 if k.arch.word == 8 else 12
+    pid, uid = int.from_bytes(raw[at : at + 4], order, signed=True), int.from_bytes(raw[at + 4 : at + 8], order)
+    return {"pid": pid, "uid": uid, "value": int.from_bytes(raw[at + 8 : at + 8 + k.arch.word], order)}
 
 
 @syscall("rt_tgsigqueueinfo", "pid_t tgid, pid_t pid, int sig, siginfo_t *uinfo", source="kernel/signal.c")
@@ -429,10 +449,7 @@ def sys_rt_tgsigqueueinfo(k: KernelFace, tgid: int, pid: int, sig: int, uinfo: i
     task = k.tasks.find(pid)
     if task is None or k.tasks.vnr(task.tgid) != tgid or task.exit_state:
         raise KernelError(ESRCH)
-    at = 24 if k.arch.word == 8 else 20
-    value = int.from_bytes(raw[at : at + k.arch.word], order)
-    k.signals.send_thread(task, sig, code, pid=k.current.tgid, uid=k.current.cred.uid, value=value)
-    return 0
+    return k.signals.send_thread(task, sig, code, **_said(k, raw))
 
 
 @syscall("sigaltstack", "const stack_t *uss, stack_t *uoss", source="kernel/signal.c")

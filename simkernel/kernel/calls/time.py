@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from arch.abi.capability import CAP_SYS_TIME
 from arch.abi.errno import (
+    EAGAIN,
     EINVAL,
     EOPNOTSUPP,
     EPERM,
@@ -43,6 +44,7 @@ from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import time_offsets
+from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigInfo
 from simkernel.kernel.task import CpuEvent, PosixTimer, Task
 
 
@@ -322,8 +324,11 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
     clock_now(k, which)
     if which in WITHOUT_TIMERS:
         raise KernelError(EOPNOTSUPP)
-    timers = k.current.signal.posix_timers
-    number = next(i for i in range(1 << 20) if i not in timers)
+    signal = k.current.signal
+    timers = signal.posix_timers
+    number = signal.posix_timer_id
+    while number in timers:
+        number = (number + 1) & 0x7FFFFFFF
     sig, value, notify, tid = SIGALRM, number, 0, 0
     if spec:
         word = k.arch.word
@@ -342,7 +347,12 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
             if target is None or target.tgid != k.current.tgid:
                 raise KernelError(EINVAL)
             tid = target.pid
-    timers[number] = PosixTimer(which, sig, value, tid, notify)
+    timer = PosixTimer(which, sig, value, tid, notify)
+    timer.user = k.signals.count(k.current)
+    if timer.user is None:
+        raise KernelError(EAGAIN)
+    timers[number] = timer
+    signal.posix_timer_id = (number + 1) & 0x7FFFFFFF  # the next one gets another, also when this one is gone
     if _counts(k, timers[number], k.current) is None:
         timers[number].hrtimer = k.hrtimers.make("posix_timer_fn", which, HRTIMER_MODE_ABS)
     k.usercopy.put_user(out, 4, number)
@@ -363,12 +373,12 @@ def _fire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
     timer.event = timer.cpu_event = None
     if timer.notify != SIGEV_NONE:
         target = k.tasks.by_pid.get(timer.tid) if timer.notify == SIGEV_THREAD_ID else None
-        queue = task.signal.pending if target is None else target.pending
-        if any(i.code == SI_TIMER and i.pid == number for i in queue):
+        if timer.sigqueue.queued:
             timer.missed += 1  # its signal waits: nobody learns of this one but by the count
         else:
-            send = k.signals.send_thread if target is not None else k.signals.send
-            send(target or task, timer.sig, SI_TIMER, pid=number, uid=0, value=timer.value)
+            timer.sigqueue = SigInfo(timer.sig, SI_TIMER, number)
+            timer.sigqueue.value = timer.value
+            k.signals.send_sigqueue(target or task, timer.sigqueue, target is None)
     if timer.interval_ns:
         timer.expires += timer.interval_ns
         _arm(k, task, number, timer)
@@ -476,6 +486,10 @@ def sys_timer_delete(k: KernelFace, number: int) -> int:
 def _free(k: KernelFace, timer: PosixTimer) -> None:
     if timer.hrtimer is not None:
         k.hrtimers.free(timer.hrtimer)
+    if timer.user is not None:
+        timer.user.sigpending -= 1
+        timer.user.charge(-SIGQUEUE_SIZE)
+        timer.user = None
 
 
 def cancel_timers(k: KernelFace, task: Task) -> None:

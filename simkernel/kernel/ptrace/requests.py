@@ -25,6 +25,7 @@ from simkernel.kernel.ptrace.registers import (
 )
 from simkernel.kernel.ptrace.stops import WORK_TRACE, link, resume, unlink
 from simkernel.kernel.seccomp import seccomp_get_filter, seccomp_get_metadata
+from simkernel.kernel.sigpending import bit
 from simkernel.kernel.task import TASK_INTERRUPTIBLE, TASK_STOPPED, TASK_TRACED, UNBLOCKABLE, Task
 
 Request = Callable[[KernelFace, Task, int, int], int]
@@ -124,7 +125,7 @@ def _peek_siginfo(k: KernelFace, task: Task, addr: int, data: int) -> int:
     if flags & ~p.PTRACE_PEEKSIGINFO_SHARED or count < 0:
         raise KernelError(EINVAL)
     queue = task.signal.pending if flags & p.PTRACE_PEEKSIGINFO_SHARED else task.pending
-    shown = queue[off : off + count]
+    shown = list(queue)[off : off + count]
     for i, info in enumerate(shown):
         k.usercopy.copy_to_user(data + 128 * i, k.signals.siginfo(info))
     return len(shown)
@@ -311,7 +312,7 @@ def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: in
         k.signals.send_thread(task, SIGSTOP, SI_USER)
     if task.state == TASK_STOPPED and not seize:
         task.ptrace_trap = True
-        task.pending = [info for info in task.pending if info.sig != SIGSTOP]
+        task.pending.flush(bit(SIGSTOP))
         kick(k, task)
     return 0
 

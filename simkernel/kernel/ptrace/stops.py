@@ -17,8 +17,8 @@ from arch.abi.signal import CLD_TRAPPED, SA_NOCLDSTOP, SI_USER, SIG_IGN, SIGCHLD
 from simkernel.kernel.body import Steps
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.kernel.signals import bit
-from simkernel.kernel.task import EXIT_ZOMBIE, TASK_TRACED, CloneArgs, SigInfo, Task
+from simkernel.kernel.sigpending import SigInfo, bit
+from simkernel.kernel.task import EXIT_ZOMBIE, TASK_TRACED, CloneArgs, Task
 
 WORK_TRACE = 1 << 2  # SYSCALL_WORK_SYSCALL_TRACE
 
@@ -41,7 +41,7 @@ def notify_tracer(k: KernelFace, task: Task, status: int) -> None:
 def ptrace_stop(k: KernelFace, code: int, why: int, message: int, info: int) -> Body:
     """Stay until the tracer lets go; the signal that it gives."""
     task = k.current
-    if task.ptracer is None or any(i.sig == SIGKILL for i in (*task.pending, *task.signal.pending)):
+    if task.ptracer is None or task.pending.has(SIGKILL) or task.signal.pending.has(SIGKILL):
         return 0
     task.ptrace_code, task.ptrace_message, task.ptrace_resume = code, message, 0
     task.state = TASK_TRACED

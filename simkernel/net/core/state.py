@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import chain
 from random import Random
 
+from simkernel.fs.inode import File
 from simkernel.kernel.task import Task
 from simkernel.net.core.announce import Announcements
 from simkernel.net.core.charges import Charges
@@ -58,6 +59,12 @@ class Network(NetTables):
         self.fragments = Fragments()  # packets of which pieces have come
         self.packet: list[Sock] = []
         self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or by (namespace, abstract name)
+        self.inflight: dict[Sock, int] = {}  # unix socks that were sent and not yet received: how often
+        self.tot_inflight = 0  # and in all
+        self.gc_in_progress = False
+        self.falling: deque[File] = deque()  # files that unix socks had and drop
+        self.files_fall = False
+        self.last_autobind = -1
         self.packet_types: dict[int, str] = {}  # ptype_base: Ethernet type -> kernel function
         self.programs = NetPrograms()
         self.announce = Announcements()

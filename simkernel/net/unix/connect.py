@@ -13,8 +13,9 @@ from simkernel.kernel.security import may
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket, sleep, until
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import new_socket_fd
+from simkernel.net.unix.garbage import drop_parcel
 from simkernel.net.unix.names import find_other, parse_address
-from simkernel.net.unix.rights import current_cred, drop_files
+from simkernel.net.unix.rights import current_cred
 from simkernel.net.unix.sock import _OPS, UnixSock, unix_sock
 
 
@@ -184,8 +185,8 @@ def unix_shutdown(k: NetKernel, sock: int, mode: int) -> int:
     return 0
 
 
-def close_sock(k: NetKernel, sk: UnixSock) -> None:
-    """unix_release_sock()."""
+def close_sock(k: NetKernel, sk: UnixSock) -> Steps[None]:
+    """`yield from`: unix_release_sock()."""
     sk.dead = True
     sk.socket = None
     key: object = sk.inode if sk.inode is not None else (sk.net, sk.name)
@@ -193,11 +194,9 @@ def close_sock(k: NetKernel, sk: UnixSock) -> None:
         del k.net.unix[key]
     unread = bool(sk.parcels)
     while sk.parcels:
-        drop_files(k, sk.parcels[0].files)
-        sk.take(sk.parcels[0])
-    for child in sk.pending:
-        close_sock(k, child)
-    sk.pending.clear()
+        yield from drop_parcel(k, sk.parcels.popleft())
+    while sk.pending:
+        yield from close_sock(k, sk.pending.pop(0))
     peer = sk.peer
     if peer is not None and sk.type != SOCK_DGRAM and peer.peer is sk:
         peer.set_shutdown(SHUTDOWN_MASK)
@@ -212,7 +211,9 @@ def close_sock(k: NetKernel, sk: UnixSock) -> None:
 
 
 @kernel_function("int unix_release(struct socket *sock)", source="net/unix/af_unix.c")
-def unix_release(k: NetKernel, sock: int) -> int:
+def unix_release(k: NetKernel, sock: int) -> Body:
     """The last descriptor is gone: tell the peer, forget the name, close what was passed and not received."""
-    close_sock(k, unix_sock(k, sock))
+    yield from close_sock(k, unix_sock(k, sock))
+    if k.net.tot_inflight:
+        yield k.call("unix_gc")
     return 0

@@ -73,13 +73,15 @@ def _make_inode(k: NetKernel, path: str, only_check: bool) -> Inode:
 
 
 def autobind(k: NetKernel, sk: UnixSock) -> None:
-    """unix_autobind(): an abstract name of five hexadecimal digits, the first that is free."""
+    """unix_autobind(): an abstract name of five hexadecimal digits, the next that is free."""
     if sk.name:
         return
     names = k.net.unix
-    for number in range(AUTOBIND_NAMES):
+    for step in range(1, AUTOBIND_NAMES + 1):
+        number = (k.net.last_autobind + step) % AUTOBIND_NAMES
         name = b"\0%05x" % number
         if (sk.net, name) not in names:
+            k.net.last_autobind = number
             sk.name = name
             names[sk.net, name] = sk
             return

@@ -18,9 +18,11 @@ from arch.abi.socket import (
 )
 from arch.errors import KernelError
 from simkernel.fs.inode import File
+from simkernel.kernel.face import Steps
 from simkernel.kernel.user_namespace import OVERFLOW_ID
 from simkernel.net.core.message import Message
 from simkernel.net.face import NetKernel
+from simkernel.net.unix.garbage import drop_files, unix_detach_fds
 from simkernel.net.unix.sock import Parcel, Ucred, UnixSock
 
 SCM_MAX_FD = 253
@@ -96,24 +98,18 @@ def parcel_cred(k: NetKernel, scm: Scm, sk: UnixSock, peer: UnixSock) -> Ucred |
     return scm.cred
 
 
-def drop_files(k: NetKernel, files: list[File]) -> None:
-    """Files that nobody received."""
-    for file in files:
-        k.vfs.put_file(file)
-
-
-def scm_recv(k: NetKernel, message: Message, sk: UnixSock, parcel: Parcel, flags: int) -> None:
-    """Tell the receiver who sent it if it wants to know, and install the files."""
+def scm_recv(k: NetKernel, message: Message, sk: UnixSock, parcel: Parcel, flags: int) -> Steps[None]:
+    """`yield from`: tell the receiver who sent it if it wants to know, and install the files."""
     if passes_cred(sk):
         cred = parcel.cred or (0, OVERFLOW_ID, OVERFLOW_ID)
         order = "<" if k.mem.byteorder == "little" else ">"
         message.put_control(SOL_SOCKET, SCM_CREDENTIALS, struct.pack(order + "iII", *cred))
-    give_files(k, message, parcel, flags)
+    yield from give_files(k, message, parcel, flags)
 
 
-def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> None:
+def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> Steps[None]:
     """scm_detach_fds(): install what fits into the control buffer; the rest is closed and MSG_CTRUNC says so."""
-    files, parcel.files = parcel.files, []
+    files = unix_detach_fds(k, parcel)
     if not files:
         return
     word = k.arch.model.word
@@ -125,6 +121,6 @@ def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> No
         fds.append(fd)
     if len(files) > len(fds):
         message.out_flags |= MSG_CTRUNC
-        drop_files(k, files[len(fds) :])
+        yield from drop_files(k, files[len(fds) :])
     if fds:
         message.put_control(SOL_SOCKET, SCM_RIGHTS, b"".join(fd.to_bytes(4, k.mem.byteorder) for fd in fds))

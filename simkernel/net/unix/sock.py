@@ -16,6 +16,7 @@ from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
+from simkernel.kernel.user import User
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, ProtoOps, Sock, Socket, SockKernel
 from simkernel.net.face import NetKernel
@@ -32,7 +33,7 @@ Ucred = tuple[int, int, int]  # struct ucred: pid, uid, gid
 class Parcel:
     """A packet: bytes, who sent it and is charged for it, and files that travel with its first byte."""
 
-    __slots__ = ("cred", "data", "files", "sender", "source", "truesize")
+    __slots__ = ("cred", "data", "files", "sender", "source", "truesize", "user")
 
     def __init__(
         self, data: bytes, sender: UnixSock, truesize: int, files: list[File], cred: Ucred | None = None
@@ -42,6 +43,16 @@ class Parcel:
         self.data = data
         self.source = sender.address
         self.files = files
+        self.user: User | None = None  # in whose count they are, while it lies in a queue
+
+    def free(self) -> None:
+        """consume_skb(): the sender may have room again.  sock_wfree(), unix_write_space()."""
+        sender = self.sender
+        sender.k.mm.charge(-self.truesize)
+        if not sender.dead:
+            sender.charge_send(-self.truesize)
+            if sender.writable:
+                sender.k.wake_up(sender.wq, 0)
 
 
 class UnixSock(Sock):
@@ -103,20 +114,17 @@ class UnixSock(Sock):
         return self.type != SOCK_STREAM and not mine and len(self.parcels) > self.max_dgram_qlen
 
     def put(self, parcel: Parcel) -> None:
-        """Queue and wake the reader."""
+        """Queue and wake the reader.  KernelError(ENOMEM)."""
+        self.k.mm.charge(parcel.truesize)
         parcel.sender.charge_send(parcel.truesize)
         self.parcels.append(parcel)
         self.queued += len(parcel.data)
         self.k.wake_up(self.wq)
 
     def take(self, parcel: Parcel) -> None:
-        """consume_skb() of the first: the sender may have room again.  sock_wfree(), unix_write_space()."""
+        """The first was received."""
         self.parcels.popleft()
-        sender = parcel.sender
-        if not sender.dead:
-            sender.charge_send(-parcel.truesize)
-            if sender.writable:
-                self.k.wake_up(sender.wq, 0)
+        parcel.free()
 
 
 def unix_sock(k: NetKernel, socket: int) -> UnixSock:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from arch.abi.errno import EAGAIN, ECONNREFUSED, EINVAL, EISCONN, EMSGSIZE, ENOTCONN, EOPNOTSUPP, EPERM, EPIPE
 from arch.abi.inet import TCP_ESTABLISHED
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SOCK_DGRAM, SOCK_SEQPACKET
+from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import filtered
@@ -12,8 +15,9 @@ from simkernel.net.core.message import Message
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, sleep, until
 from simkernel.net.face import NetKernel
+from simkernel.net.unix.garbage import drop_files, send_parcel
 from simkernel.net.unix.names import find_other, parse_address
-from simkernel.net.unix.rights import Scm, drop_files, parcel_cred, passes_cred, scm_recv, scm_send
+from simkernel.net.unix.rights import Scm, parcel_cred, passes_cred, scm_recv, scm_send
 from simkernel.net.unix.sock import Parcel, UnixSock, unix_sock
 
 
@@ -28,6 +32,7 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     peer = sk.peer
     if peer is None:
         return -ENOTCONN
+    yield k.call("wait_for_unix_gc")
     scm = scm_send(k, message)
     files, done, end = scm.files, 0, until(sk, sending=True)
     refusal = -EPIPE if sk.shutdown & SEND_SHUTDOWN else 0
@@ -40,10 +45,14 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
             break
         step, truesize = k.net.charges.unix_stream(length - done, sk.sndbuf)
         cred = parcel_cred(k, scm, sk, peer)
-        peer.put(Parcel(message.data[done : done + step], sk, truesize, files, cred))
+        try:
+            send_parcel(k, peer, Parcel(message.data[done : done + step], sk, truesize, files, cred))
+        except KernelError as refused:
+            refusal = -refused.errno
+            break
         files = []
         done += step
-    drop_files(k, files)
+    yield from drop_files(k, files)
     return done or refusal
 
 
@@ -83,10 +92,11 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
         return -ENOTCONN
+    yield k.call("wait_for_unix_gc")
     scm = scm_send(k, message)
     ret: int = yield from _send_datagram(k, sk, message, scm)
     if ret < 0:
-        drop_files(k, scm.files)
+        yield from drop_files(k, scm.files)
     return ret
 
 
@@ -105,7 +115,7 @@ def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Bo
             return -ENOTCONN  # it was disconnected while this one waited
         kept = data if peer.filter is None else _filtered(k, peer, data)
         if kept is None:
-            drop_files(k, scm.files)
+            yield from drop_files(k, scm.files)
             return length
         if peer.peer not in (None, sk) and sk.type == SOCK_DGRAM:
             return -EPERM  # it talks to someone else
@@ -116,7 +126,10 @@ def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Bo
             return -EPIPE
         if not peer.refuses(sk):
             cred = parcel_cred(k, scm, sk, peer)
-            peer.put(Parcel(kept, sk, k.net.charges.unix_datagram(length), scm.files, cred))
+            try:
+                send_parcel(k, peer, Parcel(kept, sk, k.net.charges.unix_datagram(length), scm.files, cred))
+            except KernelError as refused:
+                return -refused.errno
             return length
         refusal = -EAGAIN if message.flags & MSG_DONTWAIT else (yield from sleep(k, peer.wq, end))
     return refusal
@@ -143,6 +156,12 @@ def _taken(sk: UnixSock, size: int) -> None:
     sk.k.wake_up(sk.wq, 0)
 
 
+def _left(sk: UnixSock) -> Iterator[Parcel]:
+    """What is first in the queue, each time."""
+    while sk.parcels:
+        yield sk.parcels[0]
+
+
 @kernel_function(
     "int unix_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)",
     source="net/unix/af_unix.c",
@@ -156,15 +175,12 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
     if not isinstance(first, Parcel):
         return first
     out = bytearray()
-    index = 0
-    while index < len(sk.parcels) and len(out) < size:
-        parcel = sk.parcels[index]
-        if out and (parcel.files or (passes_cred(sk) and parcel.cred != first.cred)):
+    for parcel in list(sk.parcels) if flags & MSG_PEEK else _left(sk):
+        if len(out) >= size or (out and (parcel.files or (passes_cred(sk) and parcel.cred != first.cred))):
             break
         room = size - len(out)
         out += parcel.data[:room]
         if flags & MSG_PEEK:
-            index += 1
             continue
         if room >= len(parcel.data):
             sk.take(parcel)
@@ -172,7 +188,7 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
             parcel.data = parcel.data[room:]
     message.scatter(bytes(out))
     if not flags & MSG_PEEK:
-        scm_recv(k, message, sk, first, flags)
+        yield from scm_recv(k, message, sk, first, flags)
         _taken(sk, len(out))
     return len(out)
 
@@ -192,7 +208,7 @@ def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int)
     if not flags & MSG_PEEK:
         sk.take(parcel)
         _taken(sk, len(parcel.data))
-        scm_recv(k, message, sk, parcel, flags)
+        yield from scm_recv(k, message, sk, parcel, flags)
     message.source = parcel.source if len(parcel.source) > 2 else b""
     if len(parcel.data) > size:
         message.out_flags |= MSG_TRUNC

@@ -9,7 +9,7 @@ from arch.abi.errno import EFAULT
 from arch.abi.signal import SIGKILL, SIGSEGV, SIGUSR1
 from arch.errors import KernelError
 from simkernel.fs.rootfs import add_file
-from simkernel.kernel.task import SigInfo
+from simkernel.kernel.sigpending import SigInfo
 from simkernel.machine import boot
 
 PROGRAMS = Path(__file__).parent / "programs" / "signals"
@@ -70,7 +70,7 @@ def test_a_driven_call_is_restarted():
     def returning(regs):
         if began and not left:
             left.append(1)
-            task.task.signal.pending.clear()
+            task.task.signal.pending.flush(-1)
             pipe.data += b"y"
 
     k.cpu.add_probe(k.symbols.address("pipe_read"), reading)
@@ -118,6 +118,6 @@ def test_sigtimedwait_leaves_other_signals_where_they_are():
     task = m.user_task()
     k = m.kernel
     k.signals.send(task.task, SIGKILL)
-    mask = task.task.pending + task.task.signal.pending
-    assert [i.sig for i in mask] == [SIGKILL]
+    waiting = (*task.task.pending, *task.task.signal.pending)
+    assert [i.sig for i in waiting] == [SIGKILL]
     assert k.signals.dequeue(task.task, ~(1 << (SIGUSR1 - 1))) is None
