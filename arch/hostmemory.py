@@ -1,7 +1,7 @@
 """How much of the host's memory a machine that runs may take, beside the memory that it simulates.
 
-What the simulated kernel keeps for its tasks, files, mounts, queues and traces is in objects of Python, and not all of it is
-counted against simulated memory as Linux counts it.  Whatever it is, a run ends when the process has grown by more than the
+What the simulated kernel keeps for its tasks, files, mounts, queues and traces is in objects of Python: most of it is
+counted against simulated memory (`PhysicalMemory.charge`) at Linux's sizes, which are not Python's.  Whatever it is, a run ends when the process has grown by more than the
 machine's own memory and `allowed` bytes: HOST_WORD says Why.MEMORY then, as it says Why.TIME when a limit is over.
 
 The run loop asks every LOOK_S (`HOST_MEMORY.due()`); a shorter run never does.  No simulated result depends on any of this,

@@ -154,10 +154,16 @@ class Driver:
         number = k.abi.numbers.get(name, -ENOSYS)
         k.regs.set(regs, k.arch.instruction_pointer, CODE)
         k.regs.set(regs, k.regs.user_number_field, number)
-        for field, value in zip(k.regs.user_arg_fields, args):
-            with host_code():
-                k.regs.set(regs, field, self.value(value))
         self.task.work = True
+        for field, value in zip(k.regs.user_arg_fields, args):
+            try:
+                with host_code():
+                    k.regs.set(regs, field, self.value(value))
+            except Fault:
+                if k.physical.free_pages > 0:
+                    raise
+                self.task.starving = True  # no page for the argument: as for a program that touches one
+                return
 
     def value(self, value: Value) -> int:
         """An argument as a register value."""

@@ -136,6 +136,7 @@ class SimfsSuper(TmpfsSuper):
         self.free = list(range(CAPACITY_SECTORS // SECTORS_PER_PAGE - 1, 15, -1))  # taken from the low end
         super().__init__(dev, vfs.now, vfs.pool, "", fs_name="simfs", root_mode=0o755)
         self.s_magic = SIMFS_MAGIC
+        self.mounts = None  # what is on the disk stays, and its pages with it
         self.xattr_kinds = (b"security.", b"trusted.", b"user.")
         self.options = ""
         root = SimfsInode(self, S_IFDIR | 0o755)

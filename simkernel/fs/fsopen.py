@@ -273,7 +273,7 @@ def detached_fd(k: FsKernel, mnt: Mount, cloexec: bool) -> int:
     """A descriptor that holds a tree of mounts which is attached nowhere; the last close of it lets the tree go."""
     mounts = k.vfs.mounts
     if mnt not in mounts.all:
-        mounts.all.append(mnt)
+        mounts.enter(mnt)
     mounts.detached.add(mnt)
     files = k.current.files
     fd: int = files.get_unused_fd(cloexec)

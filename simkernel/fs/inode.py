@@ -166,6 +166,7 @@ class SuperBlock:
         self.next_ino = 1
         self.addr = 0
         self.xattr_kinds: tuple[bytes, ...] = ()  # prefixes of extended attributes that can be stored
+        self.mounts: set[object] | None = None  # struct mounts, where kill() is to be called after the last
         self.anon_inode: Inode | None = None  # the one that all files of anon_inodefs share
 
     def new_ino(self) -> int:
@@ -173,6 +174,9 @@ class SuperBlock:
         ino = self.next_ino
         self.next_ino += 1
         return ino
+
+    def kill(self) -> None:
+        """kill_sb(): nobody can reach it any more."""
 
     def statfs(self) -> dict[str, int]:
         """simple_statfs(), fs/libfs.c."""
@@ -210,15 +214,13 @@ class Inode:
     pinned_dentries = True
 
     def __init__(self, sb: SuperBlock, mode: int, ino: int | None = None) -> None:
-        self.i_sb = sb
+        self.i_sb, self.i_mode = sb, mode
         self.i_ino = sb.new_ino() if ino is None else ino
-        self.i_mode = mode
-        self.i_uid = 0
-        self.i_gid = 0
+        self.i_uid = self.i_gid = 0
         self.i_nlink = 2 if mode & S_IFMT == S_IFDIR else 1
         self.i_size = 0
         self.i_blocks = 0  # 512-byte units
-        self.i_rdev = 0
+        self.i_rdev = self.addr = 0
         now = sb.now()
         self.atime = self.mtime = self.ctime = self.btime = now
         self.i_fop: FileOperations | None = None
@@ -227,10 +229,8 @@ class Inode:
         self.i_count = 0  # open files
         self.i_writecount = 0  # writers (>0) or execve denying write (<0)
         self.locks: FileLocks | None = None
-        self.seals = F_SEAL_SEAL
-        self.version = 0
+        self.seals, self.version = F_SEAL_SEAL, 0
         self.xattrs: dict[bytes, bytes] | None = None  # extended attributes, oldest first
-        self.addr = 0
 
     # --- names that the kernel core uses (simkernel/fs/face.py) ---
     @property

@@ -39,6 +39,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.task import WaitQueue
 
 MAX_DEADLK_ITERATIONS = 10
+LOCK_SIZE = 216  # bytes of a struct file_lock
 FILE_LOCK_DEFERRED = 1  # include/linux/fs.h
 FLOCK_KINDS = {LOCK_SH: F_RDLCK, LOCK_EX: F_WRLCK, LOCK_UN: F_UNLCK}
 
@@ -62,6 +63,13 @@ class LockTable:
         self.flock_files: dict[int, File] = {}
         self.records: list[Lock] = []
         self.queue = WaitQueue("file-lock")
+        self.charged = 0  # locks
+
+    def account(self, k: FsKernel) -> None:
+        """locks_alloc_lock() and locks_free_lock(), after the lists have changed.  KernelError(ENOMEM)."""
+        count = len(self.records) + len(self.flocks)
+        k.mm.charge((count - self.charged) * LOCK_SIZE)
+        self.charged = count
 
     def drop_file(self, k: FsKernel, file: File) -> None:
         """The open file is gone: its flock and OFD locks go."""
@@ -70,6 +78,7 @@ class LockTable:
         before = len(self.records)
         self.records = [lock for lock in self.records if lock.owner is not file]
         if had or before != len(self.records):
+            self.account(k)
             k.wake_up(self.queue, 0)
 
     def drop_owner(self, k: FsKernel, file: File, owner: int) -> None:
@@ -84,6 +93,7 @@ class LockTable:
         seen.tell("locks_remove_posix", 0)
         seen.gone()
         if before != len(self.records):
+            self.account(k)
             k.wake_up(self.queue, 0)
 
     def conflict(self, wanted: Lock) -> Lock | None:
@@ -179,6 +189,7 @@ def _flock(k: FsKernel, file: File, kind: int, nonblock: bool, seen: LockSeen) -
     if kind == LOCK_UN:
         if table.flocks.pop(me, None) is not None:
             del table.flock_files[me]
+            table.account(k)
             k.wake_up(table.queue, 0)
         seen.tell("flock_lock_inode", 0)
         return 0
@@ -187,6 +198,7 @@ def _flock(k: FsKernel, file: File, kind: int, nonblock: bool, seen: LockSeen) -
         return 0
     if table.flocks.pop(me, None) is not None:
         del table.flock_files[me]
+        table.account(k)
         k.wake_up(table.queue, 0)
     while any(other == LOCK_EX or kind == LOCK_EX for other in table.flocks.values()):
         seen.tell("flock_lock_inode", -EAGAIN if nonblock else FILE_LOCK_DEFERRED)
@@ -197,6 +209,7 @@ def _flock(k: FsKernel, file: File, kind: int, nonblock: bool, seen: LockSeen) -
             return ret
     table.flocks[me] = kind
     table.flock_files[me] = file
+    table.account(k)
     seen.tell("flock_lock_inode", 0)
     return 0
 
@@ -282,6 +295,7 @@ def _setlk(k: FsKernel, file: File, wanted: Lock, may_wait: bool, seen: LockSeen
     table, kind = table_of(file.f_inode), wanted.kind
     if kind == F_UNLCK:
         table.replace(wanted.owner, wanted.start, wanted.end, None)
+        table.account(k)
         k.wake_up(table.queue, 0)
         seen.tell("posix_lock_inode", 0)
         return 0
@@ -300,6 +314,7 @@ def _setlk(k: FsKernel, file: File, wanted: Lock, may_wait: bool, seen: LockSeen
         if ret < 0:
             return ret
     table.replace(wanted.owner, wanted.start, wanted.end, wanted)
+    table.account(k)
     if kind == F_RDLCK:
         k.wake_up(table.queue, 0)
     seen.tell("posix_lock_inode", 0)

@@ -33,11 +33,17 @@ def top_of(mnt: Mount) -> Mount:
     return mnt
 
 
+MOUNT_SIZE = 512  # bytes of memory: struct mount, struct mountpoint, the name of what is mounted
+
+
 class Mounts:
     """The mounts of all mount namespaces, in mount order."""
 
-    def __init__(self, now: Callable[[], int]) -> None:
-        self.now = now
+    def __init__(
+        self, now: Callable[[], int], charge: Callable[[int], None], unused: Callable[[SuperBlock], None]
+    ) -> None:
+        """`unused` is told of a file system when its last mount has gone."""
+        self.now, self.charge, self.unused = now, charge, unused
         self.root: Path  # of the namespace; set when the root file system is there
         self.at: dict[tuple[Mount, Dentry], Mount] = {}  # what covers a place
         self.all: list[Mount] = []
@@ -57,9 +63,24 @@ class Mounts:
         self._next_id += 1
         return mnt
 
+    def enter(self, mnt: Mount) -> None:
+        """One of a namespace's.  KernelError(ENOMEM)."""
+        self.charge(MOUNT_SIZE)
+        self.all.append(mnt)
+        if mnt.mnt_sb.mounts is not None:
+            mnt.mnt_sb.mounts.add(mnt)
+
+    def _left(self, mnt: Mount) -> None:
+        self.charge(-MOUNT_SIZE)
+        mounts = mnt.mnt_sb.mounts
+        if mounts is not None:
+            mounts.discard(mnt)
+            if not mounts:
+                self.unused(mnt.mnt_sb)
+
     def set_root(self, mnt: Mount) -> None:
         """init_mount_tree(): the first mount of all."""
-        self.all.append(mnt)
+        self.enter(mnt)
         self.root = Path(mnt, mnt.mnt_root)
 
     def attach(self, mnt: Mount, at: Path) -> None:
@@ -68,15 +89,16 @@ class Mounts:
             raise KernelError(ENOTDIR, "a directory can cover only a directory")
         if not at.dentry.hashed:
             raise KernelError(ENOENT, "mount point was removed")
+        self.enter(mnt)
         mnt.mnt_parent, mnt.mountpoint = at.mnt, at.dentry
         self.at[at.mnt, at.dentry] = mnt
         at.dentry.mounts += 1
-        self.all.append(mnt)
 
     def detach(self, mnt: Mount) -> None:
         """umount_mnt(): uncover what it covered."""
         self.uncover(mnt)
         self.all.remove(mnt)
+        self._left(mnt)
         for told in self.when_gone:
             told(mnt)
 
@@ -97,6 +119,16 @@ class Mounts:
     ) -> dict[Mount, Mount]:
         """copy_tree(): a mount and those on it once more, by the old ones; `root` is where the copy of the first begins."""
         copies: dict[Mount, Mount] = {}
+        try:
+            self._copy_tree(copies, top, root, wanted)
+        except KernelError:
+            self.drop_tree(copies[top])
+            raise
+        return copies
+
+    def _copy_tree(
+        self, copies: dict[Mount, Mount], top: Mount, root: Dentry | None, wanted: Callable[[Mount], bool]
+    ) -> None:
         for old in self.tree(top):
             if old is not top and (old.mnt_parent not in copies or not wanted(old)):
                 continue
@@ -111,10 +143,9 @@ class Mounts:
             if old is top and root is not None:
                 new.mnt_root = new.mountpoint = root
             new.locked, new.locked_flags, new.unbindable = old.locked, old.locked_flags, old.unbindable
+            self.enter(new)
             if old is not top:
                 self.cover(new, copies[old.mnt_parent], old.mountpoint)
-            self.all.append(new)
-        return copies
 
     def tree(self, top: Mount) -> list[Mount]:
         """A mount and all that are mounted on it, those below first."""
@@ -145,8 +176,11 @@ class Mounts:
         for mnt in gone:
             if mnt.mnt_parent is not mnt:
                 self.uncover(mnt)
+        left = [mnt for mnt in self.all if mnt in gone]
         self.all = [mnt for mnt in self.all if mnt not in gone]
         self.owners.pop(top, None)
+        for mnt in left:
+            self._left(mnt)
 
     def dissolve(self, mnt: Mount) -> None:
         """dissolve_on_fput(): a tree that only a descriptor held."""

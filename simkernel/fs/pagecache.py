@@ -26,9 +26,17 @@ class PagePool(Protocol):
     def put_page(self, phys: int) -> None:
         """One reference less; freed at none."""
 
+    def charge(self, size: int) -> None:
+        """Bytes of memory for what is no page; negative: back.  KernelError(ENOMEM)."""
+
     def read(self, phys: int, size: int) -> bytes: ...
 
     def write(self, phys: int, data: bytes) -> None: ...
+
+
+def xattr_room(xattrs: dict[bytes, bytes]) -> int:
+    """Bytes of memory that extended attributes take."""
+    return sum(len(name) + len(value) + 48 for name, value in xattrs.items())
 
 
 class PlainPages:
@@ -38,6 +46,9 @@ class PlainPages:
         self.frames: dict[int, bytearray] = {}
         self.refs: dict[int, int] = {}
         self.next = PAGE_SIZE
+
+    def charge(self, size: int) -> None:
+        """There is enough."""
 
     def alloc_page(self) -> int:
         """A zeroed page with one reference."""

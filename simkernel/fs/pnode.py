@@ -113,7 +113,7 @@ def attach(mounts: Mounts, mnt: Mount, at: Path, known: bool = False) -> None:
         for member in mounts.tree(mnt):
             set_shared(mounts, member)
         heard = hearing(mounts, at)
-    before = list(mounts.all)
+    before = len(mounts.all)
     for target, slave in heard:
         if target in mounts.tree(mnt):
             continue
@@ -128,7 +128,7 @@ def attach(mounts: Mounts, mnt: Mount, at: Path, known: bool = False) -> None:
             mounts.cover(below, copy, copy.mnt_root)
         else:
             mounts.cover(copy, target, at.dentry)
-        mounts.all[len(before) :] = mounts.all[grown:] + mounts.all[len(before) : grown]  # the last one is listed first
+        mounts.all[before:] = mounts.all[grown:] + mounts.all[before:grown]  # the last one is listed first
     mounts.cover(mnt, at.mnt, at.dentry)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BOGO_DIRENT_SIZE = 20
+INODE_SIZE, DENTRY_SIZE = 976, 192  # bytes of memory: an inode and its first name, each further name
 
 
 def shmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
@@ -105,6 +106,7 @@ class TmpfsInode(Inode):
 
     def symlink(self, parent: Dentry, name: str, target: str, cred: Cred) -> Dentry:
         """shmem_symlink()."""
+        self.i_sb.pool.charge(len(target))
         child = self._new(parent, name, S_IFLNK | S_IRWXUGO, cred)
         inode = child.inode
         assert isinstance(inode, TmpfsInode)
@@ -116,7 +118,7 @@ class TmpfsInode(Inode):
         """shmem_link()."""
         inode = old.inode
         if inode.i_nlink:
-            self.i_sb.take_inode()
+            self.i_sb.take_inode(DENTRY_SIZE)
         inode.ctime = self._changed(BOGO_DIRENT_SIZE)
         inode.i_nlink += 1
         return parent.add(name, inode)
@@ -125,7 +127,7 @@ class TmpfsInode(Inode):
         """shmem_unlink()."""
         inode = victim.inode
         if inode.i_nlink > 1 and not inode.is_dir:
-            self.i_sb.free_inodes += 1
+            self.i_sb.give_inode(DENTRY_SIZE)
         inode.ctime = self._changed(-BOGO_DIRENT_SIZE)
         inode.i_nlink -= 1
         parent.drop(victim)
@@ -220,7 +222,7 @@ class TmpfsInode(Inode):
         if self.i_mapping is not None:
             sb.give_blocks(self.i_mapping.nrpages)
             self.i_mapping.truncate(0)
-        sb.free_inodes += 1
+        sb.give_inode(INODE_SIZE + len(self.target))
 
 
 def move_dentry(dentry: Dentry, new_parent: Dentry, name: str) -> None:
@@ -242,6 +244,7 @@ class TmpfsSuper(SuperBlock):
     ) -> None:  # fmt: skip
         super().__init__(fs_name, TMPFS_MAGIC, dev, now)
         self.xattr_kinds = (b"security.", b"trusted.")
+        self.mounts = set()
         self.pool = pool
         self.max_blocks = total_pages // 2
         self.max_inodes = total_pages // 2
@@ -282,11 +285,28 @@ class TmpfsSuper(SuperBlock):
         self.free_inodes -= 1
         self.s_root = Dentry("/", None, root)
 
-    def take_inode(self) -> None:
-        """shmem_reserve_inode(); ENOSPC."""
+    def kill(self) -> None:
+        """kill_litter_super(): all that is still there goes."""
+        stack, seen = [self.s_root], set[Inode]()
+        while stack:
+            dentry = stack.pop()
+            stack += (dentry.children or {}).values()
+            inode = dentry.inode
+            if inode not in seen and dentry is not self.s_root:
+                seen.add(inode)
+                inode.evict()
+
+    def take_inode(self, size: int = INODE_SIZE) -> None:
+        """shmem_reserve_inode(), and `size` bytes of memory.  ENOSPC, ENOMEM."""
         if self.max_inodes and self.free_inodes <= 0:
             raise KernelError(ENOSPC, "no free inodes")
+        self.pool.charge(size)
         self.free_inodes -= 1
+
+    def give_inode(self, size: int) -> None:
+        """And back."""
+        self.pool.charge(-size)
+        self.free_inodes += 1
 
     def take_block(self) -> bool:
         """Account one page; False when the file system is full."""

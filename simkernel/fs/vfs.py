@@ -61,7 +61,7 @@ from simkernel.fs.namei import LOOKUP_FOLLOW, NameData, may_open
 from simkernel.fs.nodes import Dir, TracefsRoot
 from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.nsproxies import NsProxies
-from simkernel.fs.pagecache import PagePool
+from simkernel.fs.pagecache import PagePool, xattr_room
 from simkernel.fs.proc_sys import Sysctl
 from simkernel.fs.terminal import Terminal
 from simkernel.fs.uio import UioStructs
@@ -113,7 +113,8 @@ class Vfs:
         self.pool = pool
         self.abi: FileAbi = k.arch.files
         self.fs_types: dict[str, FsType] = {}
-        self.mounts = Mounts(self.now)
+        self.mounts = Mounts(self.now, k.mm.charge, self.put_super)
+        self.unmounted: list[SuperBlock] = []  # which only open files, or working directories, still hold
         self.files: dict[int, File] = {}  # struct file address -> File
         # structs that travel through arguments, by their address: paths, timeouts in ns, and all others
         self.paths: dict[int, Path] = {}
@@ -360,9 +361,30 @@ class Vfs:
         if not inode.i_nlink and not inode.i_count:
             if self.fsnotify.active:
                 self.fsnotify.gone(inode)
-            inode.evict()
+            self._evict(inode)
         self.files.pop(file.addr, None)
         self.mirror.free_file(file)
+        if self.unmounted and inode.i_sb in self.unmounted:
+            self.put_super(inode.i_sb)
+
+    def _evict(self, inode: Inode) -> None:
+        if inode.xattrs:
+            self.k.mm.charge(-xattr_room(inode.xattrs))
+            inode.xattrs = None
+        inode.evict()
+
+    def put_super(self, sb: SuperBlock) -> None:
+        """deactivate_super(): a file system whose mounts have all gone goes with its last user."""
+        used = any(file.f_inode.i_sb is sb or file.f_path.mnt.mnt_sb is sb for file in self.files.values())
+        for task in self.k.tasks.by_pid.values():
+            if task.fs is not None:
+                used = used or sb in (task.fs.pwd.mnt.mnt_sb, task.fs.root.mnt.mnt_sb)
+        if sb in self.unmounted:
+            self.unmounted.remove(sb)
+        if used or sb.mounts:
+            self.unmounted.append(sb)
+        else:
+            sb.kill()
 
     def inode_address(self, inode: object) -> int:
         """Kernel address of an inode's struct inode."""
@@ -408,7 +430,7 @@ class Vfs:
     def evict_if_unused(self, inode: Inode) -> None:
         """After a name went away: free what nobody can reach."""
         if not inode.i_nlink and not inode.i_count:
-            inode.evict()
+            self._evict(inode)
 
     def socket_file(self, f_op: FileOperations, private: object, flags: int) -> File:
         """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""

@@ -15,6 +15,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.inode import Inode, Path, inode_permission
 from simkernel.fs.open_walk import get_path_name
+from simkernel.fs.pagecache import xattr_room
 from simkernel.kernel.kfunc import syscall
 
 XATTR_CREATE, XATTR_REPLACE = 1, 2
@@ -87,9 +88,17 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
         raise KernelError(EEXIST)
     if name not in store and (flags & XATTR_REPLACE or value is None):
         raise KernelError(ENODATA)
-    store.pop(name, None)
+    before = xattr_room(store)
+    old = store.pop(name, None)
     if value is not None:
         store[name] = value
+    try:
+        k.mm.charge(xattr_room(store) - before)
+    except KernelError:
+        del store[name]
+        if old is not None:
+            store[name] = old
+        raise
     inode.ctime = k.vfs.now()
     k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
     return 0

@@ -5,6 +5,7 @@ util.py has what they share: tables of identifiers, rights, the numbers of *ctl(
 
 from __future__ import annotations
 
+from simkernel.fs.nsproxy import in_use
 from simkernel.ipc import mqueue, msg, sem, shm, syscall
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.proc import install_proc
@@ -16,9 +17,24 @@ DECLARED = (mqueue, msg, sem, shm, syscall)
 __all__ = ["DECLARED", "install"]
 
 
+def sweep(k: IpcKernel) -> None:
+    """free_ipc_ns(): what namespaces had that nobody is in any more."""
+    for gone in [each for each in k.ipc_namespaces if not in_use(k, each)]:
+        k.ipc_namespaces.remove(gone)
+        assert isinstance(gone.state, IpcNamespace)
+        for table in (gone.state.msg, gone.state.sem):
+            for item in table:
+                table.remove(item)
+        for segment in gone.state.shm:
+            shm.forget(k, segment)
+            gone.state.shm.remove(segment)
+
+
 def install(k: IpcKernel) -> None:
     """The tables of a booting kernel, /proc/sysvipc and the sysctls."""
     k.init_ipc = IpcNamespace()
     k.tasks.exit_hooks.append(lambda task: sem.exit_sem(k, task))
+    k.ipc_namespaces = []
+    k.vfs.namespaces.when_released.append(lambda: sweep(k))
     install_proc(k)
     mqueue.install(k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 
 from arch.abi.capability import CAP_SYS_RESOURCE
 from arch.abi.errno import E2BIG, EAGAIN, EIDRM, EINVAL, ENOMSG, EPERM, ERESTARTNOHAND
@@ -27,22 +28,20 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
+MESSAGE_SIZE = 64  # bytes of memory, without the text: struct msg_msg
+
 
 class MsgQueue(IpcObject):
     """struct msg_queue."""
 
     def __init__(self, k: IpcKernel, key: int, mode: int) -> None:
         super().__init__(k, key, mode)
-        self.messages: list[tuple[int, bytes]] = []  # (type, text), oldest first
+        self.messages: deque[tuple[int, bytes]] = deque()  # (type, text), oldest first
+        self.cbytes = 0  # of text
         self.qbytes = k.ipc.msgmnb
         self.stime = self.rtime = 0
         self.lspid = self.lrpid = 0
         self.senders, self.receivers = WaitQueue("msg-send"), WaitQueue("msg-receive")
-
-    @property
-    def cbytes(self) -> int:
-        """Bytes in the queue."""
-        return sum(len(text) for _, text in self.messages)
 
     def msqid_ds(self, k: IpcKernel) -> bytes:
         """struct msqid64_ds."""
@@ -101,7 +100,9 @@ def do_msgsnd(k: IpcKernel, msqid: int, mtype: int, mtext: int, msgsz: int, msgf
         if queue.deleted:
             raise KernelError(EIDRM)
     queue.lspid, queue.stime = k.current.tgid, seconds(k)
+    queue.take(len(text) + MESSAGE_SIZE)
     queue.messages.append((mtype, text))
+    queue.cbytes += len(text)
     k.wake_up(queue.receivers, 0)
     return 0
 
@@ -119,6 +120,8 @@ def _take(k: IpcKernel, queue: MsgQueue, index: int, size: int, flags: int) -> t
         raise KernelError(E2BIG)
     if not flags & MSG_COPY:
         del queue.messages[index]
+        queue.cbytes -= len(text)
+        queue.take(-len(text) - MESSAGE_SIZE)
         queue.lrpid, queue.rtime = k.current.tgid, seconds(k)
         k.wake_up(queue.senders, 0)
     return kind, text[:size]

@@ -38,6 +38,8 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import SignalStruct, Task, WaitQueue
 
+SEM_SIZE = 64  # bytes of a struct sem, each in a cache line of its own
+
 
 class Sem:
     """struct sem: one semaphore."""
@@ -63,6 +65,7 @@ class SemArray(IpcObject):
 
     def __init__(self, k: IpcKernel, key: int, mode: int, nsems: int) -> None:
         super().__init__(k, key, mode)
+        self.take(nsems * SEM_SIZE)
         self.sems = [Sem() for _ in range(nsems)]
         self.otime = 0
         self.queue = WaitQueue("semop")

@@ -95,6 +95,14 @@ SHM_FILE_OPERATIONS = FileOperations(
 )
 
 
+def forget(k: IpcKernel, item: IpcObject) -> None:
+    """do_shm_rmid(): the namespace is gone; whoever has it attached keeps its pages."""
+    assert isinstance(item, Segment)
+    if not item.destroyed:
+        item.destroyed = True
+        k.vfs.put_file(item.file)
+
+
 def _segment(k: IpcKernel, shmid: int) -> Segment:
     found = k.ipc.shm.at(shmid)
     assert isinstance(found, Segment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import struct
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
@@ -16,6 +17,7 @@ from arch.errors import KernelError
 from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.face import KernelFace
 
+OBJECT_SIZE = 256  # bytes of one, without what is in it
 SEQ_SHIFT = 15  # ipcid_seq_shift: an identifier is index + sequence number << 15
 
 
@@ -30,6 +32,18 @@ class IpcObject:
         self.id = self.seq = 0
         self.deleted = False
         self.ctime = seconds(k)
+        self.charge = k.mm.charge
+        self.charged = 0  # bytes of memory
+        self.take(OBJECT_SIZE)
+
+    def take(self, size: int) -> None:
+        """kmalloc() for it, or (negative) kfree().  KernelError(ENOMEM)."""
+        self.charge(size)
+        self.charged += size
+
+    def give(self) -> None:
+        """ipc_rcu_free()."""
+        self.take(-self.charged)
 
     def check(self, k: KernelFace, wanted: int) -> None:
         """ipcperms(): `wanted` are permission bits as in a mode.  EACCES."""
@@ -104,6 +118,9 @@ class IpcIds(Generic[T]):
         self.by_index: dict[int, T] = {}
         self.seq = 0
         self.last = -1
+        self._free: list[int] = []  # heap of indexes below the highest ever used
+        self._next = 0  # the lowest never used
+        self._by_key: dict[int, T] = {}
 
     def __iter__(self) -> Iterator[T]:
         return iter([self.by_index[index] for index in sorted(self.by_index)])
@@ -111,10 +128,12 @@ class IpcIds(Generic[T]):
     def add(self, item: T, limit: int) -> int:
         """ipc_addid(): its identifier.  The index is the lowest free one, the sequence number grows when it falls."""
         if len(self.by_index) >= min(limit, IPCMNI):
+            item.give()
             raise KernelError(ENOSPC)
-        index = 0
-        while index in self.by_index:
-            index += 1
+        index = heapq.heappop(self._free) if self._free else self._next
+        self._next = max(self._next, index + 1)
+        if item.key != IPC_PRIVATE:
+            self._by_key[item.key] = item
         if index <= self.last:
             self.seq = (self.seq + 1) & 0xFFFF
         self.last = index
@@ -125,7 +144,13 @@ class IpcIds(Generic[T]):
 
     def remove(self, item: T) -> None:
         """ipc_rmid()."""
-        self.by_index.pop(item.id & (1 << SEQ_SHIFT) - 1, None)
+        index = item.id & (1 << SEQ_SHIFT) - 1
+        if self.by_index.get(index) is item:
+            del self.by_index[index]
+            heapq.heappush(self._free, index)
+            if self._by_key.get(item.key) is item:
+                del self._by_key[item.key]
+            item.give()
         item.deleted = True
 
     def at(self, number: int) -> T:
@@ -153,7 +178,7 @@ class IpcIds(Generic[T]):
         """ipcget(): the identifier of a key's object, made by `new()` where flags say so.  ENOENT, EEXIST, EACCES."""
         if key == IPC_PRIVATE:
             return new()
-        found = next((item for item in self if item.key == key), None)
+        found = self._by_key.get(key)
         if found is None:
             if not flags & IPC_CREAT:
                 raise KernelError(ENOENT)

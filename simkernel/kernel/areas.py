@@ -99,6 +99,7 @@ class CacheFrames:
         self.frames, self.charged = frames, charged
         self.get_page, self.put_page = frames.get_page, frames.put_page
         self.read, self.write = frames.read, frames.write
+        self.charge = frames.physical.charge
 
     def alloc_page(self) -> int:
         """A zeroed page with one reference."""

@@ -45,6 +45,7 @@ class Key:
         self.serial, self.type, self.description, self.perm = serial, kind, description, perm
         self.uid, self.gid = owner
         self.payload = b""
+        self.charged = 0  # bytes of memory
         self.links: dict[tuple[str, str], Key] = {}
         self.expiry_ns = 0
         self.revoked = self.invalidated = self.uid_keyring = False
@@ -200,11 +201,14 @@ def unlink(keyring: Key, key: Key) -> None:
     del keyring.links[place]
 
 
+KEY_SIZE = 256  # bytes of memory: struct key
+
+
 class Keys:
     """All keys of a machine: `k.keys`."""
 
-    def __init__(self, numbers: random.Random) -> None:
-        self.numbers = numbers
+    def __init__(self, numbers: random.Random, charge: Callable[[int], None]) -> None:
+        self.numbers, self.charge = numbers, charge
         self.by_serial: dict[int, Key] = {}
         self.users: dict[int, tuple[Key, Key]] = {}  # uid -> _uid.N, _uid_ses.N
         self.persistent: dict[int, Key] = {}
@@ -219,11 +223,13 @@ class Keys:
             needed = sum(key.quotalen for key in mine) + len(description) + 1 + len(payload)
             if len(mine) + 1 > keys or needed > size:
                 raise KernelError(EDQUOT)
+        room = KEY_SIZE + len(description) + len(payload)
+        self.charge(room)
         serial = 0
         while serial < 3 or serial in self.by_serial:
             serial = self.numbers.getrandbits(30)
         key = Key(serial, TYPES[kind], description, owner, perm)
-        key.payload = payload
+        key.payload, key.charged = payload, room
         self.by_serial[serial] = key
         return key
 
@@ -240,7 +246,8 @@ class Keys:
             for place in gone:
                 del key.links[place]
             todo += key.links.values()
-        self.by_serial = {serial: key for serial, key in self.by_serial.items() if serial in alive}
+        for serial in [serial for serial in self.by_serial if serial not in alive]:
+            self.charge(-self.by_serial.pop(serial).charged)
 
     def _owned(self) -> Iterator[Key]:
         for pair in self.users.values():

@@ -44,7 +44,7 @@ class KeyRef(NamedTuple):
 def keys_of(k: KernelFace) -> Keys:
     """All of the machine's; made when somebody first asks, and swept of what nobody has."""
     if k.keys is None:
-        k.keys = Keys(k.random)
+        k.keys = Keys(k.random, k.mm.charge)
     assert isinstance(k.keys, Keys)
     k.keys.sweep(key for task in k.tasks.by_pid.values() for key in _rings(task))
     return k.keys
