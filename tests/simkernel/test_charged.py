@@ -118,7 +118,14 @@ def test_what_is_kept_counts(story: Callable[[Calls], Story]) -> None:
         killed = result.signal == 9 and any("Out of memory" in line for _, line in m.kernel.log)
         assert killed or result.status == 0
         left = physical.charged - charged
-        if story in (sysv_queues, semaphores, posix_queues, keys, attributes, tmpfs_names):  # these outlive who made them
+        if story in (
+            sysv_queues,
+            semaphores,
+            posix_queues,
+            keys,
+            attributes,
+            tmpfs_names,
+        ):  # these outlive who made them
             assert left > MEMORY // 8
         else:
             assert left < 16384

@@ -1,4 +1,4 @@
-/* How much a unix socket holds before its sender waits, when it may be written again; what becomes of sockets that hang in each other. */
+/* How much a unix socket holds before its sender waits, when it may be written again; what becomes of sockets that hang in each other. not: i386 (its packets are smaller) */
 #include "tiny.h"
 #include <linux/poll.h>
 #include <linux/socket.h>
