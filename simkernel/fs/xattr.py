@@ -88,17 +88,11 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
         raise KernelError(EEXIST)
     if name not in store and (flags & XATTR_REPLACE or value is None):
         raise KernelError(ENODATA)
-    before = xattr_room(store)
-    old = store.pop(name, None)
-    if value is not None:
-        store[name] = value
-    try:
-        k.mm.charge(xattr_room(store) - before)
-    except KernelError:
-        del store[name]
-        if old is not None:
-            store[name] = old
-        raise
+    more = {} if value is None else {name: value}
+    less = {name: store[name]} if name in store else {}
+    k.mm.charge(xattr_room(more) - xattr_room(less))
+    store.pop(name, None)
+    store.update(more)
     inode.ctime = k.vfs.now()
     k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
     return 0

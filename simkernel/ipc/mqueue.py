@@ -45,7 +45,7 @@ from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, Path, 
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.vfs import FsType
 from simkernel.ipc.face import IpcKernel
-from simkernel.ipc.util import MqNamespace, words
+from simkernel.ipc.util import MESSAGE_SIZE, MqNamespace, words
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -54,7 +54,7 @@ from simkernel.kernel.task import SignalStruct, Task, WaitQueue
 MQUEUE_MAGIC = 0x19800202
 FILENT_SIZE = 80
 MSG_MSG_WORDS = NODE_WORDS = 6  # sizeof(struct msg_msg), sizeof(struct posix_msg_tree_node), in words
-MESSAGE_SIZE, INODE_SIZE = 64, 1024  # bytes of memory: a message's head, a queue with its dentry
+QUEUE_SIZE = 1024  # bytes of memory: a queue with its dentry
 
 
 class MqInode(Inode):
@@ -71,7 +71,7 @@ class MqInode(Inode):
         self.user, limit = k.users.of(k.current.cred.uid), k.current.rlimits[RLIMIT_MSGQUEUE][0]
         if 0 <= limit < self.user.mq_bytes + self.charged:
             raise KernelError(EMFILE, "over RLIMIT_MSGQUEUE")
-        self.user.charge(INODE_SIZE)
+        self.user.charge(QUEUE_SIZE)
         self.user.mq_bytes += self.charged
         self.messages: list[tuple[int, bytes]] = []  # (priority, text): highest first, then oldest
         self.senders, self.receivers = WaitQueue("mq-send"), WaitQueue("mq-receive")
@@ -95,7 +95,7 @@ class MqInode(Inode):
         """mqueue_evict_inode()."""
         while self.messages:
             self.take()
-        self.user.charge(-INODE_SIZE)
+        self.user.charge(-QUEUE_SIZE)
         self.user.mq_bytes -= self.charged
 
 

@@ -23,12 +23,10 @@ from arch.abi.ipc import (
 from arch.abi.stat import S_IRUGO, S_IWUGO
 from arch.errors import KernelError
 from simkernel.ipc.face import IpcKernel
-from simkernel.ipc.util import PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
+from simkernel.ipc.util import MESSAGE_SIZE, PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
-
-MESSAGE_SIZE = 64  # bytes of memory, without the text: struct msg_msg
 
 
 class MsgQueue(IpcObject):

@@ -10,7 +10,6 @@ from arch.abi.errno import EINVAL, ENOMEM, ENOSPC, EPERM
 from arch.abi.fcntl import O_RDONLY, O_RDWR
 from arch.abi.ipc import (
     IPC_INFO,
-    IPC_PRIVATE,
     IPC_RMID,
     IPC_SET,
     IPC_STAT,
@@ -240,7 +239,7 @@ def do_shm_rmid(k: IpcKernel, segment: Segment) -> None:
         return
     if segment.nattch(k):
         segment.mode |= SHM_DEST
-        segment.key = IPC_PRIVATE
+        k.ipc.shm.hide(segment)
     segment.destroyed = True
     segment.file.put()
 

@@ -18,6 +18,7 @@ from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.face import KernelFace
 
 OBJECT_SIZE = 256  # bytes of one, without what is in it
+MESSAGE_SIZE = 64  # bytes of a struct msg_msg, without the text
 SEQ_SHIFT = 15  # ipcid_seq_shift: an identifier is index + sequence number << 15
 
 
@@ -148,10 +149,15 @@ class IpcIds(Generic[T]):
         if self.by_index.get(index) is item:
             del self.by_index[index]
             heapq.heappush(self._free, index)
-            if self._by_key.get(item.key) is item:
-                del self._by_key[item.key]
+            self.hide(item)
             item.give()
         item.deleted = True
+
+    def hide(self, item: T) -> None:
+        """ipc_set_key_private(): nobody finds it by its key."""
+        if self._by_key.get(item.key) is item:
+            del self._by_key[item.key]
+        item.key = IPC_PRIVATE
 
     def at(self, number: int) -> T:
         """ipc_obtain_object_check().  EINVAL for one that is not there, EIDRM for another of the same index."""
