@@ -136,6 +136,7 @@ class Rules:
     ranges_are_arcs: bool = since("7.2", "-", "a range is one arc of the circle of numbers, signed or not")
     timers_in_tracing: bool = since("7.0", "-", "tracing programs use maps with timers and work queues")
     space_casts: bool = since("6.9", "6082b6c328b5", "a move may name two address spaces, of which one is the kernel's")
+    equal_is_not_null: bool = since("6.2", "befae75856ab", "what equals a pointer that is not NULL is not NULL either")
     maps_never_null: bool = since("6.17", "5534e58f2e9b", "a map's own pointer is never NULL")
     quotients_tracked: bool = since("7.1", "-", "what a constant divides, and the rest, have ranges")
     more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")

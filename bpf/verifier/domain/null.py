@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bpf import uapi
-from bpf.verifier.domain.state import Value
+from bpf.verifier.domain.state import Reg, Value
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
     PTR_MAYBE_NULL,
+    PTR_TO_BTF_ID,
     PTR_TO_MAP_VALUE,
     PTR_TO_SOCKET,
     PTR_TO_XDP_SOCK,
+    SCALAR_VALUE,
     base_type,
 )
 
@@ -33,3 +35,17 @@ def not_null(v: Value) -> Value:
     else:
         new.type = PTR_TO_MAP_VALUE
     return new
+
+
+def not_null_if_equal(a: Reg, b: Reg) -> None:
+    """Where two pointers are equal, one that may be NULL is not, if the other is not.
+
+    Pointers to structures of the kernel teach nothing: they can be NULL without saying so.
+    """
+    types = a.value.type, b.value.type
+    if SCALAR_VALUE in types or PTR_TO_BTF_ID in map(base_type, types):
+        return
+    if types[0] & PTR_MAYBE_NULL and not types[1] & PTR_MAYBE_NULL:
+        a.value = not_null(a.value)
+    elif types[1] & PTR_MAYBE_NULL and not types[0] & PTR_MAYBE_NULL:
+        b.value = not_null(b.value)

@@ -41,7 +41,7 @@ from bpf.verifier.domain.bounds import (
     s32,
     s64,
 )
-from bpf.verifier.domain.null import not_null
+from bpf.verifier.domain.null import not_null, not_null_if_equal
 from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import (
     AT_PKT_END,
@@ -523,6 +523,9 @@ def _follow_both(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg 
     if dst.value.id and dst.value.type == SCALAR_VALUE:
         share(this, dst)
         share(other, other_regs[insn.dst_reg])
+    if src is not None and not jmp32 and op in (BPF_JEQ, BPF_JNE) and env.rules.equal_is_not_null:
+        equal = other_regs if op == BPF_JEQ else env.regs
+        not_null_if_equal(equal[insn.dst_reg], equal[insn.src_reg])
     null_check = src is None and insn.imm == 0 and not jmp32 and op in (BPF_JEQ, BPF_JNE)
     if null_check and dst.value.type & PTR_MAYBE_NULL:
         _mark_ptr_or_null_regs(env, this, insn.dst_reg, op == BPF_JNE)

@@ -149,3 +149,11 @@ def test_dynptrs_and_objects_are_what_the_real_ones_are(version, level, logs):
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.verdicts.equal == summary.errnos.equal == len(file.rows)
     assert summary.logs.equal >= logs
+
+
+# a pointer that may be NULL compared with one that is not, and used where they are equal (twice) and where they differ (twice);
+# these are the real kernels' answers
+@pytest.mark.parametrize("version, answers", [("6.1", (-13, -13, -13, -13)), ("6.12", (0, 0, -13, -13)), ("7.2", (0, 0, -13, -13))])  # fmt: skip
+def test_what_equals_a_pointer_that_is_there_is_there(version, answers):
+    file = read_cases(DATA / "equal_pointers.json")
+    assert tuple(row["ret"] for row in run_cases(file, Options(KernelVersion.parse(version)))) == answers
