@@ -87,6 +87,20 @@ class SigAction:
         self.restorer = restorer
 
 
+class ControllingTerminal(Protocol):
+    """What a session knows of its terminal (simkernel/fs/tty/tty.py)."""
+
+    pgrp: int  # the group in the foreground
+
+    @property
+    def dev(self) -> int:
+        """Its device number."""
+        ...
+
+    def disassociate(self, task: Task, on_exit: bool) -> None:
+        """disassociate_ctty()."""
+
+
 class IntervalTimer(Protocol):
     """One of setitimer(2)'s three (calls/time.py)."""
 
@@ -151,7 +165,7 @@ class SignalStruct:
         self.cpu_limit_generation = 0  # of the timer that watches RLIMIT_CPU
         self.pgid = 0
         self.session = 0
-        self.tty: Any = None  # simkernel/fs/terminal.py: PtyEnd
+        self.tty: ControllingTerminal | None = None
         self.tty_old_pgrp = 0  # the foreground group of a terminal that hung up
         self.leader_exited = False
         self.ns_init = False  # init of a pid namespace
@@ -459,12 +473,12 @@ class Task(TaskSlots):
         return self.signal.session
 
     @property
-    def tty(self) -> Any:
+    def tty(self) -> ControllingTerminal | None:
         """Controlling terminal."""
         return self.signal.tty
 
     @tty.setter
-    def tty(self, value: Any) -> None:
+    def tty(self, value: ControllingTerminal | None) -> None:
         self.signal.tty = value
 
     @property

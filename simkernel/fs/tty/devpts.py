@@ -158,7 +158,8 @@ def _release(k: FsKernel, file: File) -> None:
 
 def open_controlling(k: FsKernel, file: File) -> int:
     """/dev/tty of a task whose terminal this is."""
-    end: PtyEnd = k.current.signal.tty
+    end = k.current.signal.tty
+    assert isinstance(end, PtyEnd)
     file.private_data, file.f_op = end, PTS_FOPS[k.vfs.names.tty_iter]
     return end.opened(file)
 
