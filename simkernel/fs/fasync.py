@@ -71,19 +71,28 @@ def set_owner(k: FsKernel, file: File, arg: int) -> int:
 
 
 def _set(k: FsKernel, file: File, kind: int, who: int) -> int:
+    """find_vpid(): any use of the number will do, whatever it is to be the owner as."""
     pid = k.tasks.real(who) if who else 0
-    members = k.tasks.by_pid.values()
-    known = not who or (any(t.pgid == pid for t in members) if kind == F_OWNER_PGRP else pid in k.tasks.by_pid)
-    if not known:
+    if who and not any(pid in (t.pid, t.pgid, t.session) for t in k.tasks.by_pid.values()):
         return -ESRCH
     f_setown(k, file, kind, pid)
     return 0
 
 
+def _shown(k: FsKernel, owner: FownStruct) -> int:
+    """Its number, while there is such a task or group; else 0."""
+    there = (
+        any(t.pgid == owner.pid for t in k.tasks.by_pid.values())
+        if owner.kind == F_OWNER_PGRP
+        else owner.pid in k.tasks.by_pid
+    )
+    return k.tasks.vnr(owner.pid) if owner.pid and there else 0
+
+
 def get_owner(k: FsKernel, file: File) -> int:
     """F_GETOWN."""
     owner = owner_of(file)
-    number = k.tasks.vnr(owner.pid) if owner.pid else 0
+    number = _shown(k, owner)
     return -number if owner.kind == F_OWNER_PGRP else number
 
 
@@ -96,7 +105,7 @@ def owner_ex(k: FsKernel, file: File, arg: int, store: bool) -> int:
             return -EINVAL
         return _set(k, file, kind, who) if who >= 0 else -ESRCH
     owner = owner_of(file)
-    k.usercopy.copy_to_user(arg, struct.pack(order + "ii", owner.kind, k.tasks.vnr(owner.pid) if owner.pid else 0))
+    k.usercopy.copy_to_user(arg, struct.pack(order + "ii", owner.kind, _shown(k, owner)))
     return 0
 
 

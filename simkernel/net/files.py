@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import ENOTSOCK
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
-from arch.abi.inet import IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
-from arch.abi.ioctl import FIONREAD
+from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
 from arch.abi.socket import (
     AF_ALG,
@@ -25,13 +24,13 @@ from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
+from simkernel.net.calls.ioctl import sock_ioctl
 from simkernel.net.core.net_namespace import sweep
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
 from simkernel.net.face import NetKernel
-from simkernel.net.interfaces import interface_ioctl
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.netlink.sock import NetlinkSock, netlink_poll
-from simkernel.net.unix.sock import UnixSock, readable_bytes, unix_poll
+from simkernel.net.unix.sock import UnixSock, unix_poll
 
 
 def socket_in(file: File) -> Socket:
@@ -70,20 +69,6 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
     return mask | POLLOUT | POLLWRNORM
 
 
-def sock_ioctl(k: NetKernel, file: File, cmd: int, arg: int) -> int:
-    """Interface queries and the number of readable bytes."""
-    sk = socket_in(file).sk
-    if cmd == FIONREAD and isinstance(sk, UnixSock):
-        k.usercopy.put_user(arg, 4, readable_bytes(sk))
-        return 0
-    if cmd == FIONREAD:
-        packets = list(sk.receive_queue)
-        readable = sum(p.len for p in packets) if sk.type == SOCK_STREAM else (packets[0].len if packets else 0)
-        k.usercopy.put_user(arg, 4, readable - 8 if packets and sk.protocol == IPPROTO_UDP else readable)
-        return 0
-    return interface_ioctl(k, sk.net, cmd, arg)
-
-
 def sock_release(k: NetKernel, file: File) -> Body:
     """sock_close(): the last descriptor is gone."""
     return (yield k.call("__sock_release", socket_in(file).addr, 0))
@@ -99,7 +84,7 @@ SOCKET_FILE_OPS = FileOperations(
     write_iter="sock_write_iter",
     llseek="no_llseek",
     poll=sock_poll,
-    ioctl=sock_ioctl,
+    ioctl=lambda k, file, cmd, arg: sock_ioctl(k, socket_in(file).sk, file, cmd, arg),
     release=sock_release,
     stream=True,
 )

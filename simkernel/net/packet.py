@@ -8,6 +8,7 @@ from arch.abi.socket import SOCK_DGRAM, SOCKADDR_LL_SIZE
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.control import receive_control
 from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
 from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import ProtoOps
@@ -86,6 +87,7 @@ def packet_recvmsg(k: NetKernel, sock: int, msg: int, length: int, flags: int) -
     if isinstance(packet, int):
         return packet
     message.set_link_source(packet)
+    receive_control(k, message, sk, packet)
     return (yield from message.take_packet(sk, packet, packet.packet(), length, flags))
 
 

@@ -98,7 +98,7 @@ from simkernel.kernel.security import may
 from simkernel.net.alg import set_alg_option
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, bind_to_index, patience, set_patience
 from simkernel.net.calls.sol_socket import GETTERS, SETTERS
-from simkernel.net.core.control import WATCHED
+from simkernel.net.core.control import WATCHED, watch_stamps
 from simkernel.net.core.filter import get_filter, set_filter
 from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
@@ -261,6 +261,8 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
     if optname == SO_BSDCOMPAT:
         return 0
     sk.options[SOL_SOCKET, optname] = value
+    if optname in WATCHED:
+        watch_stamps(k, sk)
     member = MEMBERS.get(optname)
     if member is not None and k.types.has_member("struct sock", member):
         setattr(sk.view, member, value & 0xFFFFFFFF)

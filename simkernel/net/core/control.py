@@ -29,14 +29,27 @@ STAMPS = (SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMP_NEW, SO_TIMESTAMPNS_NEW)
 WATCHED = (*STAMPS, SO_TIMESTAMPING, SO_TIMESTAMPING_NEW, SO_RXQ_OVFL, SO_RCVMARK)
 
 
-def wants_stamps(sk: Sock) -> bool:
-    """SOCK_TIMESTAMP, SOCK_TIMESTAMPING_RX_SOFTWARE: packets for it are marked with their time."""
+def keep_stamping(k: NetKernel, sk: Sock) -> None:
+    """sock_enable_timestamp(): a sock that has once asked for the last packet's time wants them stamped."""
+    sk.stamping = True
+    watch_stamps(k, sk)
+
+
+def watch_stamps(k: NetKernel, sk: Sock) -> None:
+    """netstamp_needed: packets are stamped as they come while somebody wants to know."""
+    (k.net.stampers.add if sk.stamping or _wants_stamps(sk) else k.net.stampers.discard)(sk.addr)
+
+
+def _wants_stamps(sk: Sock) -> bool:
+    """SOCK_TIMESTAMP, SOCK_TIMESTAMPING_RX_SOFTWARE."""
     given = sk.options.get((SOL_SOCKET, SO_TIMESTAMPING), 0) | sk.options.get((SOL_SOCKET, SO_TIMESTAMPING_NEW), 0)
     return bool(given & SOF_TIMESTAMPING_RX_SOFTWARE) or any(sk.options.get((SOL_SOCKET, o)) for o in STAMPS)
 
 
 def receive_control(k: NetKernel, message: Message, sk: Sock, packet: Skb) -> None:
     """sock_recv_cmsgs()."""
+    if sk.stamping or sk.last_stamp_ns is None:
+        sk.last_stamp_ns = packet.stamp_ns if sk.stamping else 0  # 0: whoever asks hears of now
     if not sk.controls:
         return
     order = "<" if k.mem.byteorder == "little" else ">"

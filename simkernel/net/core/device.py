@@ -91,6 +91,8 @@ def enqueue_to_backlog(k: NetKernel, skb: int, cpu: int, qtail: int) -> Body:
         packet.device.stats["rx_dropped"] += 1
         yield drop(k, packet)
         return 1
+    if k.net.stampers and not packet.stamp_ns:
+        packet.stamp_ns = k.clock.realtime_ns
     k.net.backlog.append(packet)
     k.softirqs.raise_softirq(NET_RX_SOFTIRQ)
     return 0

@@ -69,6 +69,7 @@ class NetTables:
     def __init__(self) -> None:
         self.socks: dict[int, Sock] = {}
         self.sockets: dict[int, Socket] = {}
+        self.stampers: set[int] = set()  # socks that want packets stamped as they come, by address
         self.sock_gone: Callable[[int], None] = lambda address: None  # told of each struct sock that is freed
         self.cookies: dict[int, int] = {}  # sock_gen_cookie(), by the address of struct sock
         self.cgroup_of_maker: Callable[[], Cgroup | None] = lambda: None
@@ -165,6 +166,8 @@ class Sock:
         self.icmp_filter = 0  # bits of the types that a raw sock does not want
         self.cmsg_flags: set[int] = set()  # of IPPROTO_IP: what a receiver wants to know
         self.controls: set[int] = set()  # of SOL_SOCKET: the same
+        self.stamping = False  # SOCK_TIMESTAMP
+        self.last_stamp_ns: int | None = None  # sk_stamp: of the packet received last, as a wall clock time
         self.memberships: list[Membership] = []
         self.corked: tuple[bytes, bytes, int, int, int, int, bytes] | None = None  # a datagram that is not sent yet
         self.error_queue: deque[Queued] = deque()
@@ -335,6 +338,7 @@ class Sock:
         """sk_free(): the struct goes away with its last reference."""
         if self.tables.socks.pop(self.addr, None) is not None:
             self.tables.sock_gone(self.addr)
+            self.tables.stampers.discard(self.addr)
             self.k.mem.free(self.addr)
             if self.filter is not None:
                 self.filter.release()

@@ -7,6 +7,7 @@ from arch.abi.inet import ICMP_ECHO, INADDR_ANY, IPPROTO_ICMP, TCP_ESTABLISHED
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.control import receive_control
 from simkernel.net.core.datagram import queue_or_drop, wait_for_packet
 from simkernel.net.core.netns import Net
 from simkernel.net.core.skb import Skb
@@ -87,4 +88,5 @@ def ping_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_
     if isinstance(packet, int):
         return packet
     message.set_source(sock, addresses(packet)[0], 0)
+    receive_control(k, message, sock, packet)
     return (yield from message.take_packet(sock, packet, packet.packet(), length, flags))

@@ -170,7 +170,7 @@ def unix_poll(k: NetKernel, sk: UnixSock, queues: list[WaitQueue] | None) -> int
 
 
 def readable_bytes(sk: UnixSock) -> int:
-    """SIOCINQ: of a stream everything, of datagrams the first."""
-    if sk.type == SOCK_STREAM:
+    """SIOCINQ: of what is connected everything, of datagrams the first."""
+    if sk.type != SOCK_DGRAM:
         return sk.queued
     return len(sk.parcels[0].data) if sk.parcels else 0
