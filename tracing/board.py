@@ -70,6 +70,7 @@ class Board:
         self.layout = host.arch.pt_regs_for(host.version)
         self.options = options_of(host.version)
         self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
+        self.addresses.strings = host.constant_strings()
         self.addresses.trampoline = host.return_trampoline
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
         self.tasks = SavedTasks(6552 if self.features.large_cmdlines else 128, host.nr_cpus)

@@ -228,6 +228,12 @@ class TraceHost(Protocol):
     def current_struct(self) -> int:
         """Kernel address of the current struct task_struct."""
 
+    def constant_strings(self) -> dict[int, str]:
+        """tracepoint_string(): by address, what events point to instead of copying it."""
+
+    def lru_page(self) -> tuple[int, int]:
+        """enum lru_list and PAGEMAP_* of the page that goes to an LRU list now."""
+
 
 class Mapping(NamedTuple):
     """A mapping, as perf tells of it; of nothing but memory the numbers of its file are 0."""

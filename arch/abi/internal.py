@@ -6,6 +6,8 @@ include/linux/gfp.h (as of 6.1), include/linux/blk_types.h.
 from __future__ import annotations
 
 GFP_ATOMIC, GFP_KERNEL, GFP_ZERO = 0xA20, 0xCC0, 0x100
+GFP_HIGHUSER_MOVABLE = 0x100CCA
+VMEMMAP_BASE = 0xFFFFEA0000000000  # arch/x86/include/asm/pgtable_64_types.h: where the struct pages are
 
 REQ_OP_READ, REQ_OP_WRITE = 0, 1
 REQ_SYNC, REQ_META, REQ_FUA, REQ_PREFLUSH, REQ_RAHEAD = 1 << 11, 1 << 12, 1 << 17, 1 << 18, 1 << 19

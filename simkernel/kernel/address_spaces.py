@@ -15,7 +15,9 @@ from arch.text import user_code_page
 from simkernel.kernel.areas import Frames, MappedFile, MappedInode, Vma
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.page_events import PageEvents
 from simkernel.kernel.task import CurrentTask, Task
+from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 
 DEFAULT_MAX_MAP_COUNT = (1 << 16) - 6  # 65535 sections of a core file, less some.  include/linux/mm.h
@@ -59,6 +61,7 @@ class AddressSpaces:
         mirror: Mirror,
         usercopy: UserCopy,
         cpu: Cpu | None,
+        tracepoints: Tracepoints,
     ) -> None:
         self.board, self.arch, self.physical, self.mem = board, arch, physical, mem
         self.mirror, self.usercopy, self.cpu = mirror, usercopy, cpu
@@ -71,9 +74,14 @@ class AddressSpaces:
         self.newborn: Mm | None = None  # a child's, while fork copies breakpoints
         self.mapping_file: MappedFile | None = None  # what vm_mmap_pgoff() is called for
         self.nr_faults = 0
+        self.events: PageEvents | None = None  # there while somebody listens
+        self.page_events = PageEvents(board, self.frames, tracepoints, mirror, self._listen)
         self._vdso_page: int | None = None
         self.max_map_count = DEFAULT_MAX_MAP_COUNT
         physical.on_starving = self._starving
+
+    def _listen(self, events: PageEvents | None) -> None:
+        self.events = self.frames.events = events
 
     def set_max_map_count(self, value: int) -> None:
         """vm.max_map_count was written."""
@@ -137,6 +145,8 @@ class AddressSpaces:
         """mmput(): the last user frees the pages; the page tables go after the last switch away."""
         mm = task.mm
         assert mm is not None
+        if self.events is not None:
+            self.events.sync(mm)
         self.assign(task, None)
         self.usercopy.user = self.no_user
         mm.users -= 1
@@ -158,9 +168,13 @@ class AddressSpaces:
         """exec_mmap(): the running task gets an empty address space."""
         old = task.mm
         mm = self.new()
+        if self.events is not None and old is not None:
+            self.events.sync(old)
         self.assign(task, mm)
         self.usercopy.user = mm.user
         self._load(mm.space)
+        if self.events is not None:
+            self.events.tlb_switch()
         if old is not None:
             old.users -= 1
             if not old.users:

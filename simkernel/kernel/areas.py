@@ -49,6 +49,19 @@ class Charger(Protocol):
         """A page went."""
 
 
+class PageListener(Protocol):
+    """Who tells observers of pages (page_events.py)."""
+
+    def allocated(self, phys: int, zeroed: bool) -> None:
+        """A page came."""
+
+    def freed(self, phys: int) -> None:
+        """Its last user goes."""
+
+    def lru_add(self, phys: int, anonymous: bool, swap_backed: bool) -> None:
+        """It can be reclaimed from now on."""
+
+
 class Frames:
     """Physical pages with reference counts, by physical address (arch.memory.PhysicalMemory names them by pfn)."""
 
@@ -58,17 +71,25 @@ class Frames:
         self.read: Callable[[int, int], bytes] = physical.read
         self.write: Callable[[int, bytes], None] = physical.write
         self.charger: Charger | None = None  # there while some control group has the memory controller
+        self.events: PageListener | None = None  # there while somebody listens
 
-    def alloc_page(self) -> int:
-        """A zeroed page with one reference; its physical address."""
-        return int(self.physical.alloc_page()) << 12 if self.charger is None else self.alloc_charged(False)
+    def alloc_page(self, zeroed: bool = True) -> int:
+        """A page with one reference; its physical address.  Its bytes are zeros; `zeroed` says whether somebody asked for that."""
+        if self.charger is not None:
+            return self.alloc_charged(False, zeroed)
+        phys = int(self.physical.alloc_page()) << 12
+        if self.events is not None:
+            self.events.allocated(phys, zeroed)
+        return phys
 
-    def alloc_charged(self, shared: bool) -> int:
+    def alloc_charged(self, shared: bool, zeroed: bool = False) -> int:
         """The same, on a control group's account; `shared`: of tmpfs."""
         whose = self.charger.charge(shared) if self.charger is not None else None
         phys = int(self.physical.alloc_page()) << 12
         if whose is not None and self.charger is not None:
             self.charger.took(phys, whose)
+        if self.events is not None:
+            self.events.allocated(phys, zeroed)
         return phys
 
     def get_page(self, phys: int) -> None:
@@ -79,6 +100,8 @@ class Frames:
         """One user less; the last one frees it."""
         if self.charger is not None and self.refcounts[phys >> 12] == 1:
             self.charger.freed(phys)
+        if self.events is not None and self.refcounts[phys >> 12] == 1:
+            self.events.freed(phys)
         self.physical.put_page(phys >> 12)
 
     def shared(self, phys: int) -> bool:
@@ -87,7 +110,7 @@ class Frames:
 
     def copy_page(self, phys: int) -> int:
         """A new page with the same bytes."""
-        new = self.alloc_page()
+        new = self.alloc_page(zeroed=False)
         self.write(new, self.read(phys, PAGE_SIZE))
         return new
 
@@ -104,8 +127,14 @@ class CacheFrames:
     def alloc_page(self) -> int:
         """A zeroed page with one reference."""
         if self.charged:
-            return self.frames.alloc_charged(True)
-        return int(self.frames.physical.alloc_page()) << 12
+            phys = self.frames.alloc_charged(True)
+        else:
+            phys = int(self.frames.physical.alloc_page()) << 12
+        if self.frames.events is not None:
+            if not self.charged:
+                self.frames.events.allocated(phys, False)
+            self.frames.events.lru_add(phys, False, self.charged)
+        return phys
 
 
 class MappedInode(Protocol):
@@ -121,6 +150,14 @@ class MappedInode(Protocol):
 
     @property
     def size(self) -> int: ...
+    @property
+    def swap_backed(self) -> bool:
+        """Its pages have no home but memory: tmpfs."""
+        ...
+
+    def cached_page(self, index: int) -> int | None:
+        """The page of the page cache, if it is there."""
+        ...
 
     def get_page(self, index: int) -> int:
         """Physical address of page `index` of the page cache (the same page for everyone; filled on first use).
@@ -288,3 +325,43 @@ class Vma:
 
     def __repr__(self) -> str:
         return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or (self.file.path if self.file is not None else '')})"
+
+
+class Space(Protocol):
+    """An address space as those who tell of it see it (mm.py)."""
+
+    addr: int
+    pages: dict[int, int]
+    vmas: list[Vma]
+
+    def present(self, start: int, end: int) -> list[int]:
+        """Addresses of the present pages in [start, end)."""
+        ...
+
+
+class SpaceListener(Protocol):
+    """Who tells observers of present pages and of areas (page_events.py)."""
+
+    def fault_begins(self, mm: Space) -> None:
+        """The running task needs a page."""
+
+    def mapped(self, mm: Space, vma: Vma, page: int, was: int | None) -> None:
+        """It has one; `was`: the counter that the page it had before was in."""
+
+    def kind(self, mm: Space, vma: Vma, page: int) -> int:
+        """The counter of a present page."""
+
+    def zap(self, mm: Space, start: int, end: int) -> None:
+        """Before pages go."""
+
+    def tlb_flush(self, pages: int | None) -> None:
+        """The address space that runs forgets translations; None: all."""
+
+    def exit(self, mm: Space) -> None:
+        """Before all of it goes."""
+
+    def dup(self, mm: Space, new: Space) -> None:
+        """A copy was made."""
+
+    def stored(self, mm: Space, vma: Vma) -> None:
+        """An area came, or has other borders."""

@@ -25,6 +25,7 @@ from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.jitter import PLACEMENT_NS, TIMER_SLACK_NS, Jitter
 from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.page_events import TLB_FLUSH_ALL, TLB_ON_TASK_SWITCH
 from simkernel.kernel.task import (
     PF_IDLE,
     TASK_DEAD,
@@ -147,11 +148,10 @@ class Cpus(Deadline):
         usercopy: UserCopy,
         tracepoints: Tracepoints,
         jiffies: Jiffies,
-        no_user: Memory,
+        no_user: Memory,  # what a kernel thread sees of user addresses: nothing
     ) -> None:
         self.board, self.cpu, self.clock, self.mirror, self.usercopy = board, cpu, clock, mirror, usercopy
-        self.trace, self.jiffies = tracepoints.trace, jiffies
-        self.no_user = no_user  # what a kernel thread sees of user addresses: nothing
+        self.trace, self.jiffies, self.no_user = tracepoints.trace, jiffies, no_user
         self.rqs: list[RunQueue] = []
         self.frames: list[Frame] = []  # running bodies of the current task, outermost first
         self.schedule_address = self.wake_up_address = 0  # of schedule() and __wake_up()
@@ -163,8 +163,7 @@ class Cpus(Deadline):
         self.irq_regs = 0  # struct pt_regs of the user code that a timer interrupted, while it runs
         self.busy_cpus = 1
         self.kernel_works = cpu.mem.map.text_base < cpu.mem.map.user_end  # kernel text counts as work, too (s390x)
-        self.deadline = 0
-        self.quantum_end = 0
+        self.deadline = self.quantum_end = 0
         self.words = cpu.block.words  # native code reads here who runs, where, and since when
         self.words[Word.CLOCK] = slot_address(clock, "_now")
         self.nr_switches = 0
@@ -592,6 +591,8 @@ class Cpus(Deadline):
         self.words[CURRENT], self.words[TASK] = following.addr, id(following)
         self.frames = following.frames
         cpu.kernel_stack = following.stack + self.mirror.stack_size
+        if following.mm is not None and cpu.address_space is not following.mm.space:
+            self.trace("tlb_flush", TLB_ON_TASK_SWITCH, TLB_FLUSH_ALL)
         self._set_space(following)
         following.prev = prev
         if following.rseq:

@@ -35,6 +35,7 @@ from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_f
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import starve
 from simkernel.kernel.ptrace.stops import WORK_TRACE, report_syscall
+from simkernel.kernel.sched import rcu_does
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
 from simkernel.kernel.syscalls import SYSCALL_NS
@@ -219,6 +220,8 @@ def timer(k: KernelFace, regs: int) -> Body:
     depth, cpu = k.irqs.depth, k.cpus.rq.cpu
     depth[cpu] += 1
     k.trace("local_timer_entry", LOCAL_TIMER_VECTOR)
+    if k.tracepoints.point("rcu_utilization").active:
+        rcu_does(k, "scheduler-tick")
     k.trace("local_timer_exit", LOCAL_TIMER_VECTOR)
     depth[cpu] -= 1
     yield k.call("exit_to_user_mode_loop", regs, 0)

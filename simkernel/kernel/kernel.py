@@ -109,7 +109,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         tracepoints = self.tracepoints = Tracepoints()
         mirror = self.mirror = Mirror(arch, self.version, types, mem, self.nr_cpus)
         usercopy = self.usercopy = UserCopy(mem, arch.byteorder)
-        mm = self.mm = AddressSpaces(self, arch, self.physical, mem, mirror, usercopy, cpu)
+        mm = self.mm = AddressSpaces(self, arch, self.physical, mem, mirror, usercopy, cpu, tracepoints)
         usercopy.user = mm.no_user
         users = self.users = Users(mm.charge)
         jiffies = Jiffies(arch, mem, self.symbols)

@@ -10,7 +10,7 @@ from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.memory import KernelMemory, Memory
 from arch.typetable import TypeTable
-from simkernel.kernel.areas import Vma
+from simkernel.kernel.areas import Space, Vma
 from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import TASK_DEAD, CloneArgs, Cred, Task
@@ -33,6 +33,8 @@ class Mirror:
         self._sizes: dict[str, int] = {}
         self._offsets: dict[tuple[str, str], int] = {}
         self._scratch = mem.alloc(64)
+        self._constants: dict[str, int] = {}
+        self.constants: dict[int, str] = {}  # by address
         # What every wake-up and switch stores.
         self._old_states = version.before("4.14")
         self._set_state = self._setter("task_struct", "__state" if version.at_least("5.14") else "state")
@@ -84,6 +86,15 @@ class Mirror:
         """At most 64 bytes in kernel memory that live until the next ones."""
         self.mem.write(self._scratch, data)
         return self._scratch
+
+    def constant_string(self, text: str) -> int:
+        """A C string in kernel memory that is always the same one."""
+        found = self._constants.get(text)
+        if found is None:
+            found = self._constants[text] = self.mem.alloc(len(text) + 1)
+            self.mem.write(found, text.encode() + b"\0")
+            self.constants[found] = text
+        return found
 
     def scratch_string(self, text: bytes) -> int:
         """A short C string in kernel memory that lives until the next one."""
@@ -309,7 +320,7 @@ class Mirror:
         """Nobody refers to the task any more."""
         self.set_field(task.addr, "task_struct", "usage.refs.counter", 0)
 
-    def vma_struct(self, mm: Mm, vma: Vma) -> int:
+    def vma_struct(self, mm: Space, vma: Vma) -> int:
         """struct vm_area_struct of an area, made at the first request and brought up to date at each."""
         if not vma.addr:
             vma.addr = self.mem.alloc(self.size_of("struct vm_area_struct"))

@@ -31,7 +31,7 @@ from arch.errors import KernelError
 from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
-from simkernel.kernel.areas import VM_WIPEONFORK, Frames, MappedFile, SharedAnonymous, Vma, page_down, page_up
+from simkernel.kernel.areas import VM_WIPEONFORK, Frames, MappedFile, SharedAnonymous, SpaceListener, Vma, page_down, page_up
 
 # x86-like CPUs have no execute-only or write-only pages: any right brings reading.
 PTE_OF_PROT = tuple(
@@ -68,6 +68,10 @@ class MmHome(Protocol):
 
     def count_fault(self, mm: Mm, addr: int, access: str) -> None:
         """A page is about to be made present."""
+
+    @property
+    def events(self) -> SpaceListener | None:
+        """There while somebody listens."""
 
     max_map_count: int  # vm.max_map_count
 
@@ -125,6 +129,8 @@ class Mm:
         self.starts.insert(index, vma.start)
         if vma.file is not None:
             vma.file.get()
+        if self.home.events is not None:
+            self.home.events.stored(self, vma)
         self.home.mmap_changed(self, vma)
 
     def _index(self, vma: Vma) -> int:
@@ -253,12 +259,18 @@ class Mm:
         if write and self.soft_dirty is not None:
             self.soft_dirty.add(page)
         phys = self.pages.get(page)
-        frames = self.home.frames
+        frames, events = self.home.frames, self.home.events
+        was = None
+        if events is not None:
+            events.fault_begins(self)
+            was = events.kind(self, vma, page) if phys is not None else None
         if phys is None:
             phys = self._new_page(vma, page, write)
             self.pages[page] = phys
         elif write and not vma.shared and frames.shared(phys):
             phys = self._copy_page(page, phys)
+        if events is not None:
+            events.mapped(self, vma, page, was)
         self._map(vma, page, phys)
         return True
 
@@ -301,12 +313,16 @@ class Mm:
             return None
         vma.pgoff -= (vma.start - new_start) // PAGE_SIZE
         vma.start = self.starts[index] = new_start
+        if self.home.events is not None:
+            self.home.events.stored(self, vma)
         return vma
 
     def unmap_pages(self, start: int, end: int) -> None:
         """zap_page_range(): forget present pages."""
         put = self.home.frames.put_page
         unmap = self.space.unmap
+        if self.home.events is not None:
+            self.home.events.zap(self, start, end)
         for page in self.present(start, end):
             unmap(page)
             put(self.pages.pop(page))
@@ -478,6 +494,8 @@ class Mm:
                 vma.prot = prot
                 vma.account |= bool(prot & PROT_WRITE) and not vma.shared
                 self._reprotect(vma)
+                if self.home.events is not None and self.present(vma.start, vma.end):
+                    self.home.events.tlb_flush((vma.end - vma.start) // PAGE_SIZE)
                 self.home.mmap_changed(self, vma)
         for vma in areas:
             if self.find(vma.start) is vma:
@@ -535,6 +553,8 @@ class Mm:
         for vma in self.vmas:
             if not vma.shared and vma.prot & PROT_WRITE:
                 self._write_protect(vma)
+        if self.home.events is not None:
+            self.home.events.dup(self, new)
         return new
 
     def _write_protect(self, vma: Vma) -> None:
@@ -545,6 +565,8 @@ class Mm:
 
     def release(self) -> None:
         """exit_mmap(): the pages and areas; the page tables go when no CPU uses them any more."""
+        if self.home.events is not None:
+            self.home.events.exit(self)
         unmap = self.space.unmap
         for page in self.pages:
             unmap(page)

@@ -21,6 +21,12 @@ from simkernel.kernel.task import (
 )
 
 
+def rcu_does(k: KernelFace, what: str) -> None:
+    """TPS(): RCU looks at a tick or a switch, of which there is nothing to be done here.  kernel/rcu/tree.c"""
+    for edge in ("Start", "End"):
+        k.trace("rcu_utilization", k.mirror.constant_string(f"{edge} {what}"))
+
+
 @kernel_function("void schedule(void)", source="kernel/sched/core.c")
 def schedule(k: KernelFace) -> Body:
     """Give up the CPU; returns when the task runs again."""
@@ -48,6 +54,8 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     following = rq.pick()
     if following is not rq.idle:
         rq.tasks.remove(following)
+    if k.tracepoints.point("rcu_utilization").active:
+        rcu_does(k, "context switch")
     rq.slice_end_ns = k.clock._now + cpus.slice_ns() if rq.tasks else END_OF_TIME_NS
     if cpus.groups is not None and (end := cpus.groups.slice_end(following, k.clock.now_ns)) is not None:
         rq.slice_end_ns = min(rq.slice_end_ns, end)

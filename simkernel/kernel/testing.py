@@ -191,7 +191,9 @@ class HostKernel(KernelFace):
         self.usercopy = UserCopy(FlatMemory(USER_BASE, USER_SIZE, self.arch.byteorder), self.arch.byteorder)
         self.regs = Registers(self.arch, self.abi, self.arch.pt_regs_for(self.version), self.mem)
         self.tasks = Tasks(self, self.arch, self.clock, self.mirror, MAX_THREADS)
-        self.mm = AddressSpaces(self, self.arch, self.physical, self.mem, self.mirror, self.usercopy, None)
+        self.mm = AddressSpaces(
+            self, self.arch, self.physical, self.mem, self.mirror, self.usercopy, None, self.tracepoints
+        )
         self.users = Users(self.mm.charge)
         self.text = self.host_text = HostText(self.version)
         self.cpus = HostCpus()

@@ -96,6 +96,7 @@ __all__ = ["DECLARED", "Net", "Network", "inject", "install"]
 def install(k: NetKernel) -> None:
     """Create the network of a booting kernel: the first namespace with its devices, protocol tables, /proc/net."""
     k.net = Network(k.random, k.seed, Charges(layout_of(k.types), k.version))
+    k.net.backlog_napi = k.new("struct napi_struct").addr
     k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
     k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy()}
     k.net.solicitors = {AF_INET: arp.Arp(k), AF_INET6: ndisc.Ndisc(k)}

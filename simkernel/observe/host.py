@@ -145,6 +145,14 @@ class Host(BpfSide):
         """Of the struct task_struct."""
         return self.k.current.addr
 
+    def constant_strings(self) -> dict[int, str]:
+        """Of events that point to one."""
+        return self.k.mirror.constants
+
+    def lru_page(self) -> tuple[int, int]:
+        """Of the page that goes to an LRU list now."""
+        return self.k.mm.page_events.inserted
+
     def find_task(self, pid: int) -> Hashable | None:
         """find_task_by_vpid()."""
         return self.k.tasks.find(pid)

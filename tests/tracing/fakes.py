@@ -188,6 +188,12 @@ class FakeHost:
     def current_struct(self):
         return self.struct
 
+    def constant_strings(self):
+        return {}
+
+    def lru_page(self):
+        return (0, 0)
+
     def caller_regs(self, unread=False):
         return 0
 

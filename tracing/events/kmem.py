@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import NEVER, TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 kmem_cache_alloc = TraceEventDecl(
     "kmem", "kmem_cache_alloc",
@@ -62,7 +62,7 @@ kmem_cache_free = TraceEventDecl(
 )  # fmt: skip
 mm_page_free = TraceEventDecl(
     "kmem", "mm_page_free",
-    missing=NEVER,
+    missing="only of pages of user space and of files",
     proto="struct page *page, unsigned int order",
     entry=(
         ("unsigned long pfn", "page_to_pfn(page)"),
@@ -72,7 +72,7 @@ mm_page_free = TraceEventDecl(
 )  # fmt: skip
 mm_page_alloc = TraceEventDecl(
     "kmem", "mm_page_alloc",
-    missing=NEVER,
+    missing="only of pages of user space and of files",
     proto="struct page *page, unsigned int order, gfp_t gfp_flags, int migratetype",
     entry=(
         ("unsigned long pfn", "page ? page_to_pfn(page) : -1"),

@@ -152,7 +152,6 @@ bpf_test_finish = TraceEventDecl(
 )  # fmt: skip
 napi_poll = TraceEventDecl(
     "napi", "napi_poll",
-    missing=NEVER,
     proto="struct napi_struct *napi, int work, int budget",
     entry=(
         ("struct napi_struct * napi", "napi"),

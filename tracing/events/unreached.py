@@ -115,7 +115,8 @@ mm_page_alloc_zone_locked = TraceEventDecl(
 )  # fmt: skip
 mm_page_free_batched = TraceEventDecl(
     "kmem", "mm_page_free_batched",
-    missing=NEVER,
+    missing="only of pages of user space and of files",
+    held=(0, 2),
     proto="struct page *page",
     entry=(
         ("unsigned long pfn", "page_to_pfn(page)"),

@@ -107,7 +107,7 @@ class TraceFs:
             File("kprobe_events", rw, lambda: probes.text("kprobe"), lambda data: probes.write(data, "kprobe"),
                  lambda: probes.release_all("kprobe")),
             File("kprobe_profile", ro, lambda: probes.profile("kprobe")),
-            File("printk_formats", ro, lambda: ""),
+            File("printk_formats", ro, self.constant_strings),
             File("saved_cmdlines", ro, self.board.tasks.lines),
             File("saved_cmdlines_size", rw, lambda: f"{self.board.tasks.size}\n", self.set_cmdlines_size),
             File("tracing_thresh", rw, lambda: f"{array.threshold_us}\n", self.set_threshold),
@@ -158,6 +158,10 @@ class TraceFs:
     def available_events(self) -> str:
         """The file available_events: `system:event` a line."""
         return "".join(f"{event.system}:{event.name}\n" for event in self.top.events.newest_first())
+
+    def constant_strings(self) -> str:
+        """printk_formats: where the strings are that records point to."""
+        return "".join(f'0x{addr:x} : "{text}"\n' for addr, text in self.board.addresses.strings.items())
 
     def filter_functions(self) -> str:
         """The functions of the kernel's text, in order of address, but for those in which no probe may be."""

@@ -382,13 +382,13 @@ def deref(value: Value) -> Value:
     return value[0] if isinstance(value, (tuple, list, bytes)) else value
 
 
-def text_of(value: Value) -> str:
-    """The %s of a char array, of a string already made, or of a pointer nobody may follow."""
+def text_of(value: Value, ctx: Addresses) -> str:
+    """The %s of a char array, of a string already made, of a pointer to a constant, or of one that nobody may follow."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bytes, bytearray)):
         return c_string(bytes(value))
-    return "(null)" if not value else "(efault)"
+    return ctx.strings.get(value, "(efault)") if isinstance(value, int) and value else "(null)"
 
 
 # Conversions of the format string.
@@ -545,7 +545,7 @@ def split_format(fmt: str, arguments: Sequence[str], word: int) -> list[str]:
         named = [star for star, part in zip(stars, (width, precision)) if part == "*"]
         if match["type"] == "s":
             source = f"{spec + 's'!r}" + (f".format({', '.join(named)})" if dynamic else "")
-            pieces.append(f"text_of({value})" if spec == "%" else f"({source} % text_of({value}))")
+            pieces.append(f"text_of({value}, ctx)" if spec == "%" else f"({source} % text_of({value}, ctx))")
             continue
         kind = "d" if match["type"] in "iu" and match["type"] != "i" else match["type"]
         source = f"{spec + ('d' if match['type'] in 'iu' else match['type'])!r}"

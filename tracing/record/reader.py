@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from arch.abi.inet import IPPROTO_UDP
-from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC
+from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC, VMEMMAP_BASE
 from arch.abi.limits import U64_MAX
 from arch.architecture import Row
 from arch.errors import Fault
 from arch.memory import Memory
 from tracing.face import TraceHost
+from tracing.text.addresses import hash_pointer
 
 # Members that Linux spells as macros.  include/net/sock.h, include/net/inet_sock.h
 MACRO_MEMBERS = {
@@ -385,6 +386,18 @@ class Reader:
         base, size = VMEMMAP_BASE, self.types.sizeof("struct page")
         return int((page - base) // size) & 0xFFFFFFFFFFFFFFFF
 
+    def folio_lru_list(self, folio: int) -> int:
+        """Which list a page goes to."""
+        return self.host.lru_page()[0]
+
+    def trace_pagemap_flags(self, folio: int) -> int:
+        """PAGEMAP_* of the page that goes to a list.  include/trace/events/pagemap.h"""
+        return self.host.lru_page()[1]
+
+    def mm_ptr_to_hash(self, mm: int) -> int:
+        """The digits that %p has for it."""
+        return hash_pointer(mm)
+
     # kernel/printk
 
     def console_text(self, text: int, length: int) -> bytes:
@@ -400,4 +413,3 @@ class Reader:
 
 
 BLK_ERRNO = {0: 0, 1: -95, 2: -110, 3: -28, 4: -67, 5: -121, 6: -52, 7: -61, 8: -84, 9: -12, 10: -5, 12: -11, 13: -16}
-VMEMMAP_BASE = 0xFFFFEA0000000000

@@ -19,6 +19,7 @@ class Addresses:
         self.hashed = hashed
         self.options = options
         self.mask = (1 << 8 * word) - 1
+        self.strings: Mapping[int, str] = {}  # that events point to
         self.trampoline = 0  # of return probes: what a frame shows whose return address they hold
 
     def symbol_name(self, addr: int) -> str:

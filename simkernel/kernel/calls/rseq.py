@@ -50,6 +50,7 @@ def _store_cpu(k: KernelFace, rseq: int) -> None:
     k.usercopy.put_user(rseq, 4, cpu)
     k.usercopy.put_user(rseq + CPU_ID, 4, cpu)
     k.current.rseq_cpu = cpu
+    k.trace("rseq_update", k.current.addr)
 
 
 @kernel_function(
@@ -79,6 +80,7 @@ def _leave_section(k: KernelFace, rseq: int, regs: int) -> None:
     if not inside or k.usercopy.get_user(abort - 4, 4) == k.current.rseq_sig:
         k.usercopy.put_user(rseq + RSEQ_CS, 8, 0)
         if inside:
+            k.trace("rseq_ip_fixup", k.regs.get(regs, field), start, length, abort)
             k.regs.set(regs, field, abort)
         return
     raise KernelError(EINVAL)

@@ -30,6 +30,7 @@ from simkernel.net.face import NetKernel
 NET_TX_SOFTIRQ, NET_RX_SOFTIRQ = 2, 3
 BACKLOG_LIMIT = 1000  # net.core.netdev_max_backlog
 NIC_IRQ = 11
+WEIGHT = 64  # net.core.dev_weight: packets that one poll of the backlog takes
 
 
 def device_named(net: Net, name: str) -> NetDevice | None:
@@ -100,8 +101,10 @@ def enqueue_to_backlog(k: NetKernel, skb: int, cpu: int, qtail: int) -> Body:
 
 @kernel_function("void net_rx_action(struct softirq_action *h)", source="net/core/dev.c")
 def net_rx_action(k: NetKernel, h: int) -> Body:
-    """The NET_RX softirq: poll the backlog with a budget of 300 packets."""
-    yield k.call("process_backlog", 0, 300)
+    """The NET_RX softirq: poll the backlog of this CPU with its weight."""
+    napi = k.net.backlog_napi
+    work = yield k.call("process_backlog", napi, WEIGHT)
+    k.trace("napi_poll", napi, work, WEIGHT)
     return 0
 
 

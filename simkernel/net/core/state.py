@@ -46,6 +46,7 @@ class Network(NetTables):
         self.skbs: dict[int, Skb] = {}  # live sk_buffs by kernel address
         self.messages: dict[int, Message] = {}  # by the address of struct msghdr
         self.backlog: deque[Skb] = deque()  # softnet_data.input_pkt_queue
+        self.backlog_napi = 0  # &softnet_data.backlog: the struct napi_struct that polls it, of no device
         self.udp: PortTable = {}  # bound UDP socks by port
         self.tcp_bound: PortTable = {}
         self.tcp_listen: PortTable = {}

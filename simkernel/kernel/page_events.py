@@ -1,0 +1,263 @@
+"""What observers hear of user pages: the page allocator, the LRU lists, the counters of resident pages, the TLB.
+
+mm/page_alloc.c, mm/swap.c, mm/memory.c, mm/rmap.c, arch/*/mm/tlb.c.  Nothing here runs while nobody listens: the places
+ask `frames.events` and `mm.home.events`, which are None until one of LISTENED is enabled.
+
+The pages of page tables, of the kernel's own structures and of pipes are not told of.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from arch.abi.internal import GFP_HIGHUSER_MOVABLE, GFP_ZERO, VMEMMAP_BASE
+from arch.abi.limits import PAGE_SIZE
+from simkernel.kernel.areas import Frames, Space, Vma
+from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.task import CurrentTask
+from simkernel.kernel.tracepoints import Tracepoints, TracepointSlot
+
+GFP_COMP = 0x40000  # include/linux/gfp_types.h: what vma_alloc_folio() adds
+MIGRATE_MOVABLE = 1
+PAGEVEC_SIZE = 15  # include/linux/pagevec.h: so many pages go to the LRU lists at once
+RSS_EVENTS = 64  # TASK_RSS_EVENTS_THRESH: so many faults between two looks at the task's own counters.  mm/memory.c
+TLB_ON_TASK_SWITCH, TLB_LOCAL_MM_SHOOTDOWN = 0, 3  # enum tlb_flush_reason
+TLB_FLUSH_ALL = (1 << 64) - 1
+FLUSH_CEILING = 33  # tlb_single_page_flush_ceiling: more pages than these are flushed as a whole
+FILE_PAGES, ANON_PAGES, SWAP_ENTRIES, SHMEM_PAGES = range(4)  # MM_*: include/linux/mm_types_task.h
+PMD_SHIFT = 21
+MAPPED, ANONYMOUS, FILE, SWAP_BACKED, EXCLUSIVE = (
+    1,
+    2,
+    4,
+    0x10,
+    0x20,
+)  # PAGEMAP_*; an anonymous page's "mapped to disk" says that it is one task's
+INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list
+LISTENED = (
+    "mm_page_alloc", "mm_page_free", "mm_page_free_batched", "mm_lru_insertion", "rss_stat", "tlb_flush",
+    "vma_store", "exit_mmap",
+)  # fmt: skip
+
+
+class Listening(TracepointSlot):
+    """A tracepoint's place that says when somebody begins or ends to listen."""
+
+    __slots__ = ("_active", "changed")
+
+    def __init__(self, name: str, changed: Callable[[], None]) -> None:
+        self._active = False
+        self.changed: Callable[[], None] = lambda: None
+        super().__init__(name)
+        self.changed = changed
+
+    @property
+    def active(self) -> bool:
+        """Somebody listens."""
+        return self._active
+
+    @active.setter
+    def active(self, value: bool) -> None:
+        self._active = value
+        self.changed()
+
+
+class PageEvents:
+    """`k.mm.page_events`: PageListener of areas.py and SpaceListener of mm.py."""
+
+    def __init__(
+        self, board: CurrentTask, frames: Frames, tracepoints: Tracepoints, mirror: Mirror,
+        install: Callable[[PageEvents | None], None],
+    ) -> None:  # fmt: skip
+        self.board, self.frames, self.mirror, self.install = board, frames, mirror, install
+        self.gfp = GFP_HIGHUSER_MOVABLE | (GFP_COMP if mirror.version.at_least("5.19") else 0)
+        self.page_size = mirror.size_of("struct page")
+        self.points = {name: Listening(name, self._changed) for name in LISTENED}
+        tracepoints.points.update(self.points)
+        self.waiting: list[tuple[int, bool, bool]] = []  # lru_add: (physical address, anonymous, swap-backed)
+        self.cached: dict[
+            int, dict[int, int]
+        ] = {}  # task -> task->rss_stat: pages that mm->rss_stat does not know of yet
+        self.faults = 0  # since the last look
+        self.copied: set[int] = set()  # pages to be filled with another's bytes, not mapped yet
+        self.inserted = (0, 0)  # of the page that mm_lru_insertion tells of: enum lru_list, PAGEMAP_*
+
+    def _changed(self) -> None:
+        listening = any(point.active for point in self.points.values())
+        self.install(self if listening else None)
+        if not listening:
+            self.waiting.clear()
+            self.cached.clear()
+
+    def _page(self, phys: int) -> int:
+        return VMEMMAP_BASE + (phys >> 12) * self.page_size
+
+    # -- the page allocator --------------------------------------------------------------------------------------
+
+    def allocated(self, phys: int, zeroed: bool) -> None:
+        """One page for user space or a file."""
+        if not zeroed:
+            self.copied.add(phys)
+        if self.points["mm_page_alloc"].active:
+            gfp = self.gfp | (GFP_ZERO if zeroed else 0)
+            self.points["mm_page_alloc"].fire(self._page(phys), 0, gfp, MIGRATE_MOVABLE)
+
+    def freed(self, phys: int) -> None:
+        """The last user of a page is gone: free_unref_page_list()."""
+        self.waiting = [row for row in self.waiting if row[0] != phys]
+        self.copied.discard(phys)
+        page = self._page(phys)
+        if self.points["mm_page_free_batched"].active:
+            self.points["mm_page_free_batched"].fire(page)
+        if self.points["mm_page_free"].active:
+            self.points["mm_page_free"].fire(page, 0)
+
+    # -- the LRU lists -------------------------------------------------------------------------------------------
+
+    def lru_add(self, phys: int, anonymous: bool, swap_backed: bool) -> None:
+        """folio_add_lru(): a page waits until there are fifteen."""
+        if self.points["mm_lru_insertion"].active:
+            self.waiting.append((phys, anonymous, swap_backed))
+            if len(self.waiting) >= PAGEVEC_SIZE:
+                self.lru_drain()
+
+    def lru_drain(self) -> None:
+        """lru_add_drain(): they go to their lists."""
+        waiting, self.waiting = self.waiting, []
+        for phys, anonymous, swap_backed in waiting:
+            users = self.frames.refcounts[phys >> 12]
+            flags = ANONYMOUS if anonymous else FILE
+            flags |= MAPPED if anonymous or users > 1 else 0
+            flags |= SWAP_BACKED if swap_backed else 0
+            flags |= EXCLUSIVE if anonymous and users == 1 else 0
+            self.inserted = (INACTIVE_ANON if swap_backed else INACTIVE_FILE, flags)
+            self.points["mm_lru_insertion"].fire(self._page(phys))
+
+    # -- counters of resident pages ------------------------------------------------------------------------------
+
+    def kind(self, mm: Space, vma: Vma, page: int) -> int:
+        """Which counter a present page is in."""
+        if vma.file is None:
+            return SHMEM_PAGES if vma.shared else ANON_PAGES
+        if mm.pages[page] != vma.file.inode.cached_page(vma.pgoff + (page - vma.start) // PAGE_SIZE):
+            return ANON_PAGES
+        return SHMEM_PAGES if vma.file.inode.swap_backed else FILE_PAGES
+
+    def _count(self, mm: Space, kind: int) -> int:
+        """What the counter of an address space would be if all of it had arrived there."""
+        return sum(self.kind(mm, vma, page) == kind for vma in mm.vmas for page in mm.present(vma.start, vma.end))
+
+    def fault_begins(self, mm: Space) -> None:
+        """check_sync_rss_stat(): after so many faults the running task's counters reach the address space."""
+        if self.points["rss_stat"].active:
+            self.faults += 1
+            if self.faults > RSS_EVENTS:
+                self.sync(mm)
+
+    def counted(self, was: int | None, now: int) -> None:
+        """A page came to be present, or (`was`) became a copy of the task's own: inc_mm_counter_fast()."""
+        if self.points["rss_stat"].active:
+            cached = self.cached.setdefault(self.board.current.addr, {})
+            if was is not None:
+                cached[was] = cached.get(was, 0) - 1
+            cached[now] = cached.get(now, 0) + 1
+
+    def sync(self, mm: Space) -> None:
+        """sync_mm_rss(): what the running task has counted reaches its address space."""
+        cached, self.faults = self.cached.pop(self.board.current.addr, {}), 0
+        for kind in sorted(cached):
+            if cached[kind]:
+                self.tell_rss(mm, kind, self._count(mm, kind))
+
+    def tell_rss(self, mm: Space, kind: int, pages: int) -> None:
+        """mm_trace_rss_stat()."""
+        if self.points["rss_stat"].active:
+            self.points["rss_stat"].fire(mm.addr, kind, pages)
+
+    def mapped(self, mm: Space, vma: Vma, page: int, was: int | None) -> None:
+        """A page is present now: do_anonymous_page(), wp_page_copy(), finish_fault()."""
+        phys, kind = mm.pages[page], self.kind(mm, vma, page)
+        copied = phys in self.copied
+        self.copied.discard(phys)
+        if was != kind:
+            self.counted(was, kind)
+        if kind == ANON_PAGES and (was != kind or copied):
+            self.lru_add(phys, True, True)
+        if was is not None and copied:
+            self.tlb_flush(1)
+
+    def zap(self, mm: Space, start: int, end: int) -> None:
+        """Before pages go: zap_pte_range(), then tlb_finish_mmu()."""
+        pages = mm.present(start, end)
+        if pages:
+            self.lru_drain()
+            self.sync(mm)
+            self._tell_zap(mm, pages)
+            if mm is self.board.current.mm:
+                self.tlb_flush((max(pages) - min(pages)) // PAGE_SIZE + 1)
+
+    def exit(self, mm: Space) -> None:
+        """exit_mmap(), before all of it goes."""
+        self.lru_drain()
+        if mm.pages:
+            self._tell_zap(mm, list(mm.pages))
+            self.tlb_switch()  # nobody runs in it any more: the CPU leaves it
+        if self.points["exit_mmap"].active:
+            self.points["exit_mmap"].fire(mm.addr)
+
+    def dup(self, mm: Space, new: Space) -> None:
+        """dup_mmap(): the child has its counters, and the parent's pages are write-protected."""
+        if self.points["rss_stat"].active:
+            totals = dict.fromkeys(range(4), 0)
+            for vma in new.vmas:
+                for pages in _by_table(new.present(vma.start, vma.end)):
+                    for kind, count in self._kinds(new, vma, pages):
+                        totals[kind] += count
+                        self.tell_rss(new, kind, totals[kind])
+        self.tlb_flush(None)
+
+    def _kinds(self, mm: Space, vma: Vma, pages: list[int]) -> list[tuple[int, int]]:
+        """(counter, how many of the pages are in it)."""
+        counts = Counter(self.kind(mm, vma, page) for page in pages)
+        return sorted(counts.items())
+
+    def _tell_zap(self, mm: Space, present: list[int]) -> None:
+        """How many pages remain after each page table's worth of them, as zap_pte_range() tells."""
+        if not self.points["rss_stat"].active:
+            return
+        totals = {kind: self._count(mm, kind) for kind in range(4)}
+        for vma in mm.vmas:
+            for pages in _by_table([page for page in present if vma.start <= page < vma.end]):
+                for kind, count in self._kinds(mm, vma, pages):
+                    totals[kind] -= count
+                    self.tell_rss(mm, kind, totals[kind])
+
+    # -- areas -----------------------------------------------------------------------------------------------------
+
+    def stored(self, mm: Space, vma: Vma) -> None:
+        """vma_mas_store(): an area came, or has other borders."""
+        if self.points["vma_store"].active:
+            tree = mm.addr + max(self.mirror.offset_of("struct mm_struct", "mm_mt"), 0)
+            self.points["vma_store"].fire(tree, self.mirror.vma_struct(mm, vma))
+
+    # -- the TLB -------------------------------------------------------------------------------------------------
+
+    def tlb_switch(self) -> None:
+        """switch_mm_irqs_off() of a CPU whose TLB knows of one address space only."""
+        if self.points["tlb_flush"].active:
+            self.points["tlb_flush"].fire(TLB_ON_TASK_SWITCH, TLB_FLUSH_ALL)
+
+    def tlb_flush(self, pages: int | None) -> None:
+        """flush_tlb_mm_range() of the address space that runs; None: all of it."""
+        if self.points["tlb_flush"].active:
+            whole = pages is None or pages > FLUSH_CEILING
+            self.points["tlb_flush"].fire(TLB_LOCAL_MM_SHOOTDOWN, TLB_FLUSH_ALL if whole else pages)
+
+
+def _by_table(pages: list[int]) -> Iterable[list[int]]:
+    """Pages by the page table that maps them."""
+    tables: dict[int, list[int]] = {}
+    for page in sorted(pages):
+        tables.setdefault(page >> PMD_SHIFT, []).append(page)
+    return tables.values()

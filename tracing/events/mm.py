@@ -1,0 +1,106 @@
+"""Resident pages, the LRU lists, the TLB, areas.  include/trace/events/{kmem,pagemap,tlb,mmap}.h."""
+
+from __future__ import annotations
+
+from tracing.events.declare import IRQS, TraceEventDecl
+
+rss_stat = TraceEventDecl(
+    "kmem", "rss_stat",
+    since="6.1",
+    held=(0, 1),
+    proto="struct mm_struct *mm, int member, long count",
+    entry=(
+        ("unsigned int mm_id", "mm_ptr_to_hash(mm)"),
+        ("unsigned int curr", "current->mm == mm"),
+        ("int member", "member"),
+        ("long size", "count << 12"),
+    ),
+    print=(
+        '"mm_id=%u curr=%d type=%s size=%ldB", REC->mm_id, REC->curr, __print_symbolic(REC->member, { 0, "MM_FILEPAGES" }, '
+        '{ 1, "MM_ANONPAGES" }, { 2, "MM_SWAPENTS" }, { 3, "MM_SHMEMPAGES" }), REC->size'
+    ),
+)  # fmt: skip
+mm_lru_insertion = TraceEventDecl(
+    "pagemap", "mm_lru_insertion",
+    since="6.1",
+    held=(IRQS, 2),
+    proto="struct folio *folio",
+    entry=(
+        ("struct folio * folio", "folio"),
+        ("unsigned long pfn", "page_to_pfn(folio)"),
+        ("enum lru_list lru", "folio_lru_list(folio)"),
+        ("unsigned long flags", "trace_pagemap_flags(folio)"),
+    ),
+    print=(
+        '"folio=%p pfn=0x%lx lru=%d flags=%s%s%s%s%s%s", REC->folio, REC->pfn, REC->lru, REC->flags & 0x0001u ? "M" : " ", '
+        'REC->flags & 0x0002u ? "a" : "f", REC->flags & 0x0008u ? "s" : " ", REC->flags & 0x0010u ? "b" : " ", '
+        'REC->flags & 0x0020u ? "d" : " ", REC->flags & 0x0040u ? "B" : " "'
+    ),
+)  # fmt: skip
+tlb_flush = TraceEventDecl(
+    "tlb", "tlb_flush",
+    since="5.10",
+    held=(IRQS, 2),
+    proto="int reason, unsigned long pages",
+    entry=(
+        ("int reason", "reason"),
+        ("unsigned long pages", "pages"),
+    ),
+    print=(
+        '"pages:%ld reason:%s (%d)", REC->pages, __print_symbolic(REC->reason, { 0, "flush on task switch" }, '
+        '{ 1, "remote shootdown" }, { 2, "local shootdown" }, { 3, "local mm shootdown" }, { 4, "remote ipi send" }), REC->reason'
+    ),
+)  # fmt: skip
+vma_store = TraceEventDecl(
+    "mmap", "vma_store",
+    since="6.1",
+    proto="struct maple_tree *mt, struct vm_area_struct *vma",
+    entry=(
+        ("struct maple_tree * mt", "mt"),
+        ("struct vm_area_struct * vma", "vma"),
+        ("unsigned long vm_start", "vma->vm_start"),
+        ("unsigned long vm_end", "vma->vm_end - 1"),
+    ),
+    print=(
+        '"mt_mod %p, (%p), STORE, %lu, %lu,", REC->mt, REC->vma, (unsigned long) REC->vm_start, (unsigned long) REC->vm_end'
+    ),
+)  # fmt: skip
+exit_mmap = TraceEventDecl(
+    "mmap", "exit_mmap",
+    since="6.1",
+    proto="struct mm_struct *mm",
+    entry=(
+        ("struct mm_struct * mm", "mm"),
+        ("struct maple_tree * mt", "mm->mm_mt"),
+    ),
+    print='"mt_mod %p, DESTROY\n", REC->mt',
+)  # fmt: skip
+rcu_utilization = TraceEventDecl(
+    "rcu", "rcu_utilization",
+    proto="const char *s",
+    entry=(("const char * s", "s"),),
+    print='"%s", REC->s',
+)  # fmt: skip
+rseq_update = TraceEventDecl(
+    "rseq", "rseq_update",
+    since="5.10",
+    until="6.3",
+    proto="struct task_struct *t",
+    entry=(("s32 cpu_id", "task_cpu(t)"),),
+    print='"cpu_id=%d", REC->cpu_id',
+)  # fmt: skip
+rseq_ip_fixup = TraceEventDecl(
+    "rseq", "rseq_ip_fixup",
+    since="5.10",
+    proto="unsigned long regs_ip, unsigned long start_ip, unsigned long post_commit_offset, unsigned long abort_ip",
+    entry=(
+        ("unsigned long regs_ip", "regs_ip"),
+        ("unsigned long start_ip", "start_ip"),
+        ("unsigned long post_commit_offset", "post_commit_offset"),
+        ("unsigned long abort_ip", "abort_ip"),
+    ),
+    print=(
+        '"regs_ip=0x%lx start_ip=0x%lx post_commit_offset=%lu abort_ip=0x%lx", REC->regs_ip, REC->start_ip, '
+        "REC->post_commit_offset, REC->abort_ip"
+    ),
+)  # fmt: skip
