@@ -269,15 +269,6 @@ class Inode:
             raise KernelError(EFAULT, "beyond the end of the file")
         return self.i_mapping.page(index)
 
-    def cached_page(self, index: int) -> int | None:
-        """The same, if it is there."""
-        return self.i_mapping.pages.get(index) if self.i_mapping is not None else None
-
-    @property
-    def swap_backed(self) -> bool:
-        """Its pages have no home but memory: tmpfs and its like."""
-        return self.i_mapping is not None and self.i_mapping.filler is None
-
     @property
     def is_dir(self) -> bool:
         """S_ISDIR."""

@@ -92,6 +92,11 @@ class Mapping:
         self.limit = limit  # False when the file system is full
 
     @property
+    def swap_backed(self) -> bool:
+        """Its pages have no home but memory: tmpfs and its like."""
+        return self.filler is None
+
+    @property
     def nrpages(self) -> int:
         """Pages present."""
         return len(self.pages)

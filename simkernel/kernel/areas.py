@@ -137,6 +137,17 @@ class CacheFrames:
         return phys
 
 
+class CachedPages(Protocol):
+    """struct address_space: the pages of a file that are in memory."""
+
+    pages: dict[int, int]  # page of the file -> physical address
+
+    @property
+    def swap_backed(self) -> bool:
+        """They have no home but memory: tmpfs."""
+        ...
+
+
 class MappedInode(Protocol):
     """What mmap and exec need of an inode."""
 
@@ -151,13 +162,7 @@ class MappedInode(Protocol):
     @property
     def size(self) -> int: ...
     @property
-    def swap_backed(self) -> bool:
-        """Its pages have no home but memory: tmpfs."""
-        ...
-
-    def cached_page(self, index: int) -> int | None:
-        """The page of the page cache, if it is there."""
-        ...
+    def i_mapping(self) -> CachedPages | None: ...
 
     def get_page(self, index: int) -> int:
         """Physical address of page `index` of the page cache (the same page for everyone; filled on first use).

@@ -140,9 +140,10 @@ class PageEvents:
         """Which counter a present page is in."""
         if vma.file is None:
             return SHMEM_PAGES if vma.shared else ANON_PAGES
-        if mm.pages[page] != vma.file.inode.cached_page(vma.pgoff + (page - vma.start) // PAGE_SIZE):
+        cache = vma.file.inode.i_mapping
+        if cache is None or mm.pages[page] != cache.pages.get(vma.pgoff + (page - vma.start) // PAGE_SIZE):
             return ANON_PAGES
-        return SHMEM_PAGES if vma.file.inode.swap_backed else FILE_PAGES
+        return SHMEM_PAGES if cache.swap_backed else FILE_PAGES
 
     def _count(self, mm: Space, kind: int) -> int:
         """What the counter of an address space would be if all of it had arrived there."""
