@@ -47,6 +47,8 @@ class TraceFacts:
     zero_flags_irqs_on: bool = (
         False  # irqs_disabled_flags(0): the flag says that interrupts are off, not that they are on
     )
+    # Moving an int into a register clears the register's upper half, as compilers pass and return one; else its sign fills it.
+    clears_upper_half: bool = False
     # First version whose calls at the end of a function are jumps; None: frame pointers are kept, and with them the calls.
     sibling_calls: str | None = None
     frames: tuple[tuple[str | None, EventFrames], ...] = ()  # (first version, frames), newest first

@@ -10,6 +10,7 @@ _TRAP = (
 )  # fmt: skip
 
 TRACES = TraceFacts(
+    clears_upper_half=True,
     folded_resched=True,
     zero_flags_irqs_on=True,
     entry_hides_caller=True,

@@ -197,6 +197,8 @@ class Engine:
         self.register_arguments = len(cpu.facts.argument_registers)
         self.wide = 0  # the last body's result in full, on 32-bit machines
         self.converters: dict[int, Callable[[int], int] | None] = {}
+        self.clears_upper_half = arch.traces.clears_upper_half
+        self.narrow_results: set[str] = set()  # functions whose result fills half a register
 
     def compile(self, prototype: Prototype, body: Function, shape: str, name: str) -> Enter:
         """The `enter` of a function that takes C arguments: in registers, the rest on the stack.  `shape`: PLAIN, ..."""
@@ -279,7 +281,7 @@ class Engine:
     def _make(
         self, registers: str, arguments: str, body: Function, shape: str, name: str, extra: dict[str, Any]
     ) -> Enter:
-        mask = self.mask
+        mask = 0xFFFFFFFF if name in self.narrow_results else self.mask
         text = shape.format(
             registers=registers, arguments=arguments, mask=mask, cost=HYPERCALL_NS, half=HYPERCALL_NS >> 1
         )
@@ -310,11 +312,32 @@ class Engine:
         exec(_compiled(text), scope)
         return scope["enter"]  # type: ignore[no-any-return]
 
+    def declare(self, name: str, address: int, ret: Param) -> None:
+        """What the result of a function at an address is."""
+        if ret.size == 4 and self.clears_upper_half:
+            self.narrow_results.add(name)
+        converter = result_converter(ret, self.word)
+        if ret.size == 8 and self.word == 4:
+            converter = self.wide_result
+        if converter is not None:
+            self.converters[address] = converter
+
+    def passed(self, prototype: Prototype, args: tuple[int, ...]) -> tuple[int, ...]:
+        """Arguments as they stand in registers, for who looks there."""
+        if not self.clears_upper_half:
+            return args
+        return tuple(
+            arg & 0xFFFFFFFF if param.size == 4 else arg for param, arg in zip(prototype.params, args, strict=False)
+        )
+
     def make_resume(self) -> Callable[[int], int | tuple[int, ...]]:
         """The one `resume`, with everything bound."""
         engine, cpus, clock, converts = self, self.cpus, self.clock, self.converters.get
-        mask = self.mask
+        mask, narrow_results = self.mask, self.narrow_results
         narrow = self.word == 4
+
+        def negative(name: str, value: int) -> int:
+            return value & (0xFFFFFFFF if name in narrow_results else mask)
 
         def resume(result: int) -> int | tuple[int, ...]:
             clock._now += HYPERCALL_NS >> 1
@@ -333,14 +356,16 @@ class Engine:
                 value = stop.value
                 if narrow:
                     engine.wide = value or 0
-                return value & mask if value else 0
+                if not value:
+                    return 0
+                return value & mask if value > 0 else negative(frame[3], value)
             except KernelError as error:
                 cpus.frames.pop()
-                return -error.errno & mask
+                return negative(frame[3], -error.errno)
             except OSError as error:
                 failure = host_failure(error)
                 cpus.frames.pop()
-                return -failure & mask
+                return negative(frame[3], -failure)
             frame[1] = converts(request[0])
             return request
 

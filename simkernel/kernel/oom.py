@@ -5,12 +5,11 @@ The victim is the task whose page could not be had; it gets SIGKILL.  Badness sc
 
 from __future__ import annotations
 
+from arch.abi.internal import GFP_HIGHUSER_MOVABLE
 from arch.abi.signal import SIGKILL
 from arch.memory import OutOfMemory
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
-
-GFP_HIGHUSER_MOVABLE = 0x100CCA
 
 
 def starve(k: KernelFace) -> Steps[None]:

@@ -17,7 +17,7 @@ from arch.symbols import Symbols
 from arch.text import KernelText
 from arch.unwind import walk_frames
 from simkernel.kernel.body import Call, Inlined
-from simkernel.kernel.engine import CALLS, JUMPS, PLAIN, Engine, result_converter
+from simkernel.kernel.engine import CALLS, JUMPS, PLAIN, Engine
 from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, KernelFunction, Prototype, Syscall
 from simkernel.kernel.syscalls import Syscalls
 from simkernel.kernel.task import Task
@@ -122,12 +122,7 @@ class Text:
         by_index = self._by_index = dict(zip(indices, names))
         engine = self.engine
         for name in names:
-            ret = self.functions[name].prototype.ret
-            converter = result_converter(ret, self.arch.word)
-            if ret.size == 8 and self._narrow:
-                converter = engine.wide_result
-            if converter is not None:
-                engine.converters[self.image.address(name)] = converter
+            engine.declare(name, self.image.address(name), self.functions[name].prototype.ret)
 
         def first(index: int, *args: int) -> int | tuple[int, ...]:
             enter, count = self._compile_one(by_index[index])
@@ -185,9 +180,7 @@ class Text:
         self._by_index[index] = name
         address = self._addresses[name] = self.image.address(name)
         self.symbol_of[name] = self._canonical[name] = name
-        converter = result_converter(prototype.ret, self.arch.word)
-        if converter is not None:
-            self.engine.converters[address] = converter
+        self.engine.declare(name, address, prototype.ret)
         return address
 
     # -- calling -------------------------------------------------------------------------------------------------
@@ -201,6 +194,8 @@ class Text:
                 return self._call_absent(name, args)
             if self._narrow:
                 args = self.engine.split(self.functions[self.symbol_of.get(name, name)].prototype, args)
+            elif self.probed and self.probed.get(symbol := self.symbol_of.get(name, name)):
+                args = self.engine.passed(self.functions[symbol].prototype, args)
             return (address, *args)
         try:
             return leaf(*args)
