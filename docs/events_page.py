@@ -23,6 +23,30 @@ formats: they can be enabled, filtered and attached to, and never fire.
 """
 
 
+# What a day of fork, exec, files, sockets, timers, signals and control groups fires on 6.1 and not here, and why.
+SILENT = (
+    ("`ma_op`, `ma_read`, `ma_write`, `vma_mas_szero`", "areas of an address space lie in a list, not in a maple tree"),
+    (
+        "`vm_unmapped_area`, `fib_table_lookup`, `neigh_create`",
+        "what their arguments point to is nowhere in kernel memory",
+    ),
+    ("`mm_filemap_add_to_page_cache`, `mm_filemap_delete_from_page_cache`", "a `struct page` does not say whose it is"),
+    ("`mm_lru_activate`", "nobody notes which pages are used"),
+    (
+        "`mm_page_alloc_zone_locked`, `mm_page_pcpu_drain`, `mm_page_alloc_extfrag`, `mm_compaction_*`",
+        "there is one list of free pages, without zones",
+    ),
+    ("`percpu_alloc_percpu`, `percpu_free_percpu`", "memory of each CPU is laid out at boot"),
+    ("`x86_fpu_*`", "the registers of the FPU are not kept in kernel memory"),
+    ("`workqueue_*`", "what Linux leaves to a work queue is done at once"),
+    (
+        "`writeback_*`",
+        "an inode is never dirty: pages of tmpfs have no other home, those of a disk are written by fsync and umount",
+    ),
+    ("`cgroup_release`", "a control group is gone when its directory is"),
+)
+
+
 def shapes(name: str) -> str:
     """The versions in which the event changed, oldest first."""
     changed = {row.until or "" for row in rows(older) if row.name == name}
@@ -40,6 +64,11 @@ def lines(events: dict[str, TraceEventDecl]) -> Iterator[str]:
     yield HEAD
     total, fired = len(events), sum(not row.missing for row in events.values())
     yield f"{total} tracepoints, of which this machine fires {fired}.\n"
+    yield "Silent here, though on 6.1 ordinary work fires them:\n"
+    yield "| events | why |"
+    yield "|---|---|"
+    yield from (f"| {names} | {why} |" for names, why in SILENT)
+    yield ""
     ordered = sorted(events.values(), key=lambda row: (row.system, row.name))
     for system, group in groupby(ordered, key=lambda row: row.system):
         yield f"## {system}\n"

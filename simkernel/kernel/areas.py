@@ -362,6 +362,9 @@ class SpaceListener(Protocol):
     def tlb_flush(self, pages: int | None) -> None:
         """The address space that runs forgets translations; None: all."""
 
+    def kernel_fault(self, mm: Space, addr: int, access: str) -> None:
+        """The kernel itself needs a page of user space."""
+
     def exit(self, mm: Space) -> None:
         """Before all of it goes."""
 

@@ -64,6 +64,13 @@ BODIES = (
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks
 
 
+def interrupted(k: Kernel, regs: int) -> int:
+    """Registers as an exception in the running kernel function finds them: of them only where it is, and who runs."""
+    frames = k.cpus.frames
+    k.regs.set(regs, k.arch.instruction_pointer, k.text.image.address(frames[-1][3]) if frames else 0)
+    return regs
+
+
 class Kernel(WatchedKernel, BlockKernel, IpcKernel):
     """The kernel of one machine."""
 
@@ -156,6 +163,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         cpus.schedule_address, cpus.wake_up_address = text.address_of("schedule"), text.address_of("__wake_up")
         cpus.switch_address = text.image.switch_to
         text.engine.converters[cpus.schedule_address] = cpus.finish_wait
+        self.mm.page_events.interrupted = partial(interrupted, self, self.mem.alloc(self.cpu.layout.size))
         idle = self.threads.make_idle(self.nr_cpus)
         self.tasks.idle = idle[0]
         self.mirror.init_task = idle[0].addr

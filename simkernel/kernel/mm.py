@@ -591,6 +591,8 @@ class Mm:
     def on_fault(self, addr: int, access: str) -> bool:
         """The same for the kernel's own accesses to user memory; a page beyond a file's end is a fault there."""
         try:
+            if self.home.events is not None:
+                self.home.events.kernel_fault(self, addr, access)
             return self.fault(addr, access)
         except KernelError:
             return False

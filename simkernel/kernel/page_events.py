@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 
 from arch.abi.internal import GFP_HIGHUSER_MOVABLE, GFP_ZERO, VMEMMAP_BASE
 from arch.abi.limits import PAGE_SIZE
+from arch.cpu import FAULT_PROT, FAULT_WRITE
 from simkernel.kernel.areas import Frames, Space, Vma
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.task import CurrentTask
@@ -37,7 +38,7 @@ MAPPED, ANONYMOUS, FILE, SWAP_BACKED, EXCLUSIVE = (
 INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list
 LISTENED = (
     "mm_page_alloc", "mm_page_free", "mm_page_free_batched", "mm_lru_insertion", "rss_stat", "tlb_flush",
-    "vma_store", "exit_mmap",
+    "vma_store", "exit_mmap", "page_fault_kernel",
 )  # fmt: skip
 
 
@@ -75,6 +76,7 @@ class PageEvents:
         self.page_size = mirror.size_of("struct page")
         self.points = {name: Listening(name, self._changed) for name in LISTENED}
         tracepoints.points.update(self.points)
+        self.interrupted: Callable[[], int] = lambda: 0  # struct pt_regs at the place where the kernel is
         self.waiting: list[tuple[int, bool, bool]] = []  # lru_add: (physical address, anonymous, swap-backed)
         self.cached: dict[
             int, dict[int, int]
@@ -233,6 +235,13 @@ class PageEvents:
                 for kind, count in self._kinds(mm, vma, pages):
                     totals[kind] -= count
                     self.tell_rss(mm, kind, totals[kind])
+
+    def kernel_fault(self, mm: Space, addr: int, access: str) -> None:
+        """exc_page_fault() of the kernel's own copying, in the function that copies."""
+        if self.points["page_fault_kernel"].active and mm is self.board.current.mm:
+            page = addr & ~(PAGE_SIZE - 1)
+            code = (FAULT_WRITE if access == "write" else 0) | (FAULT_PROT if page in mm.pages else 0)
+            self.points["page_fault_kernel"].fire(addr, self.interrupted(), code)
 
     # -- areas -----------------------------------------------------------------------------------------------------
 

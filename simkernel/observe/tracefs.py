@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from simkernel.fs.nodes import traced
+from simkernel.fs.nodes import Link, PseudoFile, traced
 from simkernel.fs.sysfs import AttrFile, debugfs_file, set_tracefs, sysfs_file
 from simkernel.observe.btf import KernelBtf
 from simkernel.observe.host import ObservedKernel
-from tracing.perf.pmu import PMU_FORMATS, PMU_TYPES
-
-# PMUs of which only newer versions know.  kernel/events/core.c, commit e12f03d7031a (4.17).
-PROBE_PMUS = ("kprobe", "uprobe")
+from tracing.perf.pmu import PMU_EVENTS, PMU_FORMATS
 
 
 class BtfFile(AttrFile):
@@ -40,6 +37,29 @@ def without_tp_printk(k: ObservedKernel) -> None:
     k.vfs.sysctl["kernel.tracepoint_printk"] = 0
 
 
+# drivers/base/power/sysfs.c: a device that knows nothing of power
+POWER = {
+    "async": "disabled", "control": "auto", "runtime_active_kids": "0", "runtime_active_time": "0",
+    "runtime_enabled": "disabled", "runtime_status": "unsupported", "runtime_suspended_time": "0", "runtime_usage": "0",
+}  # fmt: skip
+
+
+def event_source(k: ObservedKernel, name: str, number: int) -> None:
+    """pmu_dev_alloc(): the device of a source of perf events, and its place on their bus."""
+    base = f"devices/{name}"
+    files = {"type": str(number), "perf_event_mux_interval_ms": "0", "uevent": ""}
+    files |= {f"power/{field}": text for field, text in POWER.items()}
+    files |= {f"events/{field}": text for field, text in PMU_EVENTS.get(name, {}).items()}
+    for field, text in PMU_FORMATS.get(name, {}).items():
+        if field != "ref_ctr_offset" or k.observer.tracing.features.uprobe_ref_ctr:
+            files[f"format/{field}"] = text
+    for path, text in files.items():
+        sysfs_file(k.vfs, f"{base}/{path}", attribute(text) if text else PseudoFile(lambda: "", mode=0o644))
+    sysfs_file(k.vfs, f"{base}/power/autosuspend_delay_ms", PseudoFile(mode=0o644))  # EIO
+    sysfs_file(k.vfs, f"{base}/subsystem", Link("../../bus/event_source"))
+    sysfs_file(k.vfs, f"bus/event_source/devices/{name}", Link(f"../../../devices/{name}"))
+
+
 def install(k: ObservedKernel) -> None:
     """Hang the trees of nodes into the file systems."""
     tracing = k.observer.tracing
@@ -50,13 +70,7 @@ def install(k: ObservedKernel) -> None:
     k.vfs.sysctl.on_write("kernel.tracepoint_printk", lambda value: without_tp_printk(k))
     k.vfs.sysctl.on_write("kernel.perf_event_paranoid", tracing.perf.pmus.set_paranoid)
     debugfs_file(k.vfs, "kprobes", traced(tree.kprobes))
-    for name, number in PMU_TYPES.items():
-        if name in PROBE_PMUS and not tracing.features.probe_pmu:
-            continue
-        base = f"bus/event_source/devices/{name}"
-        sysfs_file(k.vfs, f"{base}/type", attribute(str(number)))
-        for field, text in PMU_FORMATS.get(name, {}).items():
-            if field != "ref_ctr_offset" or tracing.features.uprobe_ref_ctr:
-                sysfs_file(k.vfs, f"{base}/format/{field}", attribute(text))
+    for name, number in tracing.perf.pmus.types.items():
+        event_source(k, name, number)
     if k.version.at_least("5.4"):
         sysfs_file(k.vfs, "kernel/btf/vmlinux", BtfFile(k.observer.kernel_btf))

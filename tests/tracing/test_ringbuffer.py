@@ -171,3 +171,16 @@ def test_pages_are_as_a_plain_model_of_them(steps, overwrite):
         events = [event for _, page in model.pages for event in page]
         assert [(event.ts, event.data) for event in buffer.events()] == events
         assert [event.ts for event in buffer.since(now - 200)] == [ts for ts, _ in events if ts >= now - 200]
+
+
+def test_bytes_of_what_was_taken_are_not_taken_again():
+    """A page that a reader has begun is overwritten: the buffer's bytes are those of what is left."""
+    buffer = CpuBuffer(0, 2, Block(0, 0, 0))
+    for size in (1053, 3009, 725):
+        assert buffer.write(0, bytes(size), True)
+    buffer.consume_page()
+    assert buffer.write(0, bytes(317), True)
+    assert buffer.size_bytes > 0
+    left = [len(data) for _ in range(2) for _, data in buffer.consume_page()[0]]
+    assert left == [3009, 725, 317]
+    assert (buffer.entries, buffer.size_bytes) == (0, 0)

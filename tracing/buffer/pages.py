@@ -29,8 +29,9 @@ STORE_SHARE = 3
 # a page; how many pages there is memory for, where their rows and their bytes are; the counters; the time of the last record.
 NR_PAGES, OLDEST, NEWEST, ROOM, CAPACITY, ROWS_AT, STORE_AT = range(7)
 ENTRIES, BYTES, OVERRUN, DROPPED, TAKEN, LOST, LAST_TS, CPU_WORDS = range(7, 15)
-# A page's row: bytes used, events that nobody has taken, where the first of them and the end are, the time of its first.
-USED, COUNT, BEGIN, END, STAMP, PAGE_ROW = range(6)
+# A page's row: bytes used, events that nobody has taken, where the first of them and the end are, the time of its first, bytes of
+# those that were taken.
+USED, COUNT, BEGIN, END, STAMP, READ, PAGE_ROW = range(7)
 # Words of a buffer: whether it records, how many readers have stopped it, whether old pages are overwritten; words of each CPU's.
 RECORDING, STOPPED, OVERWRITE, FIRST_CPU = range(4)
 
@@ -61,6 +62,7 @@ def clear_page(page: Words) -> int:
     page[COUNT] = 0
     page[BEGIN] = 0
     page[END] = 0
+    page[READ] = 0
     return 0
 
 
@@ -78,7 +80,7 @@ def drop_oldest(b: Words, page: Words) -> int:
     b[OVERRUN] += page[COUNT]
     b[LOST] += page[COUNT]
     b[ENTRIES] -= page[COUNT]
-    b[BYTES] -= page[USED]
+    b[BYTES] -= page[USED] - page[READ]
     b[OLDEST] += 1
     return 0
 

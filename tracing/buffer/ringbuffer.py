@@ -158,12 +158,17 @@ class CpuBuffer(Shared):
         return bool(write(self.address, ts, data, len(data), overwrite))
 
     def _drop_oldest_page(self) -> None:
-        words, row = self.words, self._row(self.words[pages.OLDEST])
-        count, used = self._rows.words[row + pages.COUNT], self._rows.words[row + pages.USED]
+        row = self._row(self.words[pages.OLDEST])
+        count = self._rows.words[row + pages.COUNT]
         self.overrun += count
         self.lost += count
         self.entries -= count
-        self.size_bytes -= used
+        self._leave_oldest_page()
+
+    def _leave_oldest_page(self) -> None:
+        """What it has beside events that were taken is no longer in the buffer."""
+        words, rows, row = self.words, self._rows.words, self._row(self.words[pages.OLDEST])
+        self.size_bytes -= rows[row + pages.USED] - rows[row + pages.READ]
         words[pages.OLDEST] += 1
 
     def _at(self, number: int, offset: int) -> tuple[Event, int]:
@@ -205,16 +210,17 @@ class CpuBuffer(Shared):
             number = words[pages.OLDEST]
             row, rows = self._row(number), self._rows.words
             if not rows[row + pages.COUNT]:
-                words[pages.OLDEST] += 1
+                self._leave_oldest_page()
                 continue
             event, rows[row + pages.BEGIN] = self._at(number, rows[row + pages.BEGIN])
             rows[row + pages.COUNT] -= 1
             event.lost, self.lost = self.lost, 0
             self.entries -= 1
             self.size_bytes -= event_size(len(event.data))
+            rows[row + pages.READ] += event_size(len(event.data))
             self.read += 1
             if not rows[row + pages.COUNT] and number == words[pages.NEWEST]:
-                for index in (pages.USED, pages.BEGIN, pages.END):
+                for index in (pages.USED, pages.BEGIN, pages.END, pages.READ):
                     rows[row + index] = 0
             if not self.entries:
                 self.size_bytes = 0
@@ -228,7 +234,7 @@ class CpuBuffer(Shared):
         while words[pages.ENTRIES]:
             if first < 0:
                 while not self._rows.words[self._row(words[pages.OLDEST]) + pages.COUNT]:
-                    words[pages.OLDEST] += 1
+                    self._leave_oldest_page()
                 first = words[pages.OLDEST]
             elif not self._rows.words[self._row(first) + pages.COUNT]:
                 break

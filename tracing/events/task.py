@@ -76,7 +76,7 @@ page_fault_user = TraceEventDecl(
     ),
     print='"address=%ps ip=%ps error_code=0x%lx", (void *)REC->address, (void *)REC->ip, REC->error_code',
 )  # fmt: skip
-page_fault_kernel = page_fault_user.like("page_fault_kernel", held=(IRQS, 0), missing=NEVER)
+page_fault_kernel = page_fault_user.like("page_fault_kernel", held=(IRQS, 0))
 oom_score_adj_update = TraceEventDecl(
     "oom", "oom_score_adj_update",
     proto="struct task_struct *task",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tracing.board import Board
@@ -82,6 +83,16 @@ class FtraceEntry(LazyEvent):
         super().__init__(recorder, "ftrace", row[0])
         self.row = row
         self.id = row[1]
+        self.perf_may_count = row[0] in WITH_NUMBER
+        self.on_perf: Callable[[bool], None] = lambda on: None  # who writes it begins to count, or ends
+
+    def reg(self, kind: str) -> None:
+        """The first perf event."""
+        self.on_perf(True)
+
+    def unreg(self, kind: str) -> None:
+        """The last is gone."""
+        self.on_perf(False)
 
     def lay_out(self) -> tuple[list[Field], str]:
         """As this very kernel was recorded, or placed as the C struct has them."""

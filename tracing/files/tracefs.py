@@ -23,7 +23,7 @@ from tracing.probes.probe_events import ProbeEvents
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
 from tracing.tracers.follow import TaskFollower
-from tracing.tracers.function import FunctionTracer
+from tracing.tracers.function import FunctionTracer, PerfFunctions
 from tracing.tracers.functions import Functions
 from tracing.tracers.graph import GraphTracer
 from tracing.tracers.stack import StackTracer
@@ -78,6 +78,9 @@ class TraceFs:
             if parts.recorder.host.version.at_least(row[4]):
                 self.events.internal["ftrace", row[0]] = FtraceEntry(parts.recorder, row)
         self.top = self.instance(self.array, function)
+        entry = self.events.internal["ftrace", "function"]
+        assert isinstance(entry, FtraceEntry)
+        entry.on_perf = PerfFunctions(function, entry).set
         self.instances: dict[str, tuple[Instance, Directory]] = {}
         self.generation = 0
         self.root = FixedDirectory("tracing", 0o700, self._top())

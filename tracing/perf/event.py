@@ -90,7 +90,11 @@ class PerfEvent:
         self.time_mark = self.host.now_ns()
         self.time_enabled = 0
         self.time_running = 0
-        self.clock_base = 0  # of the cpu-clock and task-clock counters
+        self.clock_base = 0  # of counters of time
+        self.counts_time = attr.type == PERF_TYPE_SOFTWARE and attr.config in (
+            PERF_COUNT_SW_CPU_CLOCK,
+            PERF_COUNT_SW_TASK_CLOCK,
+        )  # in ns, which is also what the time stamp counter of these CPUs counts
         self.overflow_hook: Callable[[PerfEvent, int], None] | None = None
         self.on_free: list[Callable[[], None]] = []
 
@@ -140,10 +144,7 @@ class PerfEvent:
     def update(self) -> None:
         """pmu->read(): bring the clock counters up to date."""
         self.update_time()
-        if self.attr.type == PERF_TYPE_SOFTWARE and self.attr.config in (
-            PERF_COUNT_SW_CPU_CLOCK,
-            PERF_COUNT_SW_TASK_CLOCK,
-        ):
+        if self.counts_time:
             self.count = self.time_running - self.clock_base
 
     # Counting and sampling

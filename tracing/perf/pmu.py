@@ -11,6 +11,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import (
     PERF_SAMPLE_BRANCH_STACK,
     PERF_SAMPLE_RAW,
+    PERF_SAMPLE_STACK_USER,
     PERF_TYPE_BREAKPOINT,
     PERF_TYPE_SOFTWARE,
     PERF_TYPE_TRACEPOINT,
@@ -29,11 +30,23 @@ from tracing.record.registry import EventRegistry
 
 # /sys/bus/event_source/devices/NAME/type
 PMU_TYPES = {"software": 1, "tracepoint": 2, "breakpoint": 5, "kprobe": 6, "uprobe": 7}
+FIRST_DYNAMIC = 6  # PERF_TYPE_MAX: numbers from here on are given out at boot
+PERF_MSR_TSC = 0  # enum perf_msr_id
+PMU_EVENTS = {"msr": {"tsc": "event=0x00"}}
 PMU_FORMATS = {
+    "msr": {"event": "config:0-63"},
     "kprobe": {"retprobe": "config:0"},
     "uprobe": {"retprobe": "config:0", "ref_ctr_offset": "config:32-63"},
 }
 PROBE_IS_RETPROBE = 1
+
+
+def pmu_types(board: Board) -> dict[str, int]:
+    """The machine's event sources, by name."""
+    types = {name: number for name, number in PMU_TYPES.items() if board.features.probe_pmu or number < FIRST_DYNAMIC}
+    if board.host.arch.calls.has_tsc and board.host.version.at_least("4.3"):
+        types["msr"] = max(FIRST_DYNAMIC, max(types.values()) + 1)
+    return types
 
 
 class Pmus:
@@ -46,6 +59,7 @@ class Pmus:
         self.probe_events = probe_events
         self.user = user
         self.paranoid = 3  # perf_event_paranoid
+        self.types = pmu_types(board)
 
     def set_paranoid(self, value: int) -> None:
         """A write to kernel.perf_event_paranoid."""
@@ -64,6 +78,8 @@ class Pmus:
             self._init_uprobe(event)
         elif attr.type == PERF_TYPE_BREAKPOINT:
             self._init_breakpoint(attr)
+        elif attr.type == self.types.get("msr"):
+            self._init_msr(event)
         else:
             raise KernelError(ENOENT, f"no PMU for type {attr.type}")
 
@@ -96,7 +112,7 @@ class Pmus:
 
     def _init_tracepoint(self, event: PerfEvent) -> None:
         self._no_branches(event.attr)
-        found = self.events.by_id.get(event.attr.config)
+        found = self.events.by_id.get(event.attr.config) or self._of_tracers(event.attr.config)
         if found is None:
             raise KernelError(EINVAL, f"no trace event {event.attr.config}")
         self._permission(event, found)
@@ -104,12 +120,35 @@ class Pmus:
 
     def _permission(self, event: PerfEvent, found: TraceEvent) -> None:
         """perf_trace_event_perm()."""
+        if found.system == "ftrace" and found.name == "function":
+            self._unprivileged_refused()
+            if not event.sampling:
+                return
+            if not event.attr.flag("exclude_callchain_user") or event.attr.sample_type & PERF_SAMPLE_STACK_USER:
+                raise KernelError(EINVAL, "user memory cannot be read at every function")
         if not event.attr.sample_type & PERF_SAMPLE_RAW:
             return
         if event.tasks is not None and found.cap_any:
             return
+        self._unprivileged_refused()
+
+    def _unprivileged_refused(self) -> None:
+        """perf_allow_tracepoint()."""
         if self.paranoid > -1 and not (self.host.capable("perfmon") or self.host.capable("sys_admin")):
             raise KernelError(EPERM, "raw tracepoint data needs privilege")
+
+    def _of_tracers(self, number: int) -> TraceEvent | None:
+        """What tracers write: perf may count two of them."""
+        internal = self.events.internal.values()
+        return next((event for event in internal if event.id == number and event.perf_may_count), None)
+
+    def _init_msr(self, event: PerfEvent) -> None:
+        """msr_event_init(): of the counters in registers of the model these CPUs have the time stamp only.  arch/x86/events/msr.c"""
+        if event.attr.sample_period:
+            raise KernelError(EINVAL, "it does not sample")
+        if event.attr.config != PERF_MSR_TSC:
+            raise KernelError(EINVAL, "no such register here")
+        event.counts_time = True
 
     def attach(self, event: PerfEvent, found: TraceEvent) -> None:
         """Hang a perf event on a trace event, and arm that.  Whatever arming refuses."""

@@ -348,6 +348,8 @@ class TraceEvent:
             self.unreg(PERF)
         self.users_changed()
 
+    perf_may_count = True
+
     def reg(self, kind: str) -> None:
         """Arm for a kind of user; raises KernelError if that is impossible."""
 

@@ -18,6 +18,7 @@ from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobe, Kprobes
+from tracing.record.event import TraceEvent
 from tracing.record.registry import EventRegistry
 from tracing.text.function_args import FunctionArgs
 from tracing.text.strings import kstrto
@@ -166,8 +167,11 @@ class FunctionTracer(Tracer):
         return text + "\n"
 
     def enabled_text(self) -> str:
-        """enabled_functions, without the names of trampolines that do not exist here."""
-        return "".join(f"{name} (1)\n" for name in self.functions.own() if name in self.probes)
+        """enabled_functions, without the names of trampolines that do not exist here: by how many, `R` with all registers."""
+        sites = self.kprobes.sites
+        return "".join(
+            enabled_line(name, sites[address]) for name, address in self.functions.own().items() if address in sites
+        )
 
     def traced(self) -> set[str]:
         """What is traced now, by this tracer or by those that follow it."""
@@ -178,6 +182,45 @@ class FunctionTracer(Tracer):
         now = self.traced()
         names = [name for name in self.functions.own() if name in self.touched]
         return "".join(f"{name} ({int(name in now)}){' ' * 11}\n" for name in names)
+
+
+class PerfFunctions:
+    """ftrace:function of perf: every function that can be traced counts.  kernel/trace/trace_event_perf.c"""
+
+    def __init__(self, tracer: FunctionTracer, event: TraceEvent) -> None:
+        self.tracer, self.event = tracer, event
+        self.probes: list[Kprobe] = []
+
+    def set(self, on: bool) -> None:
+        """The first perf event came, or the last went."""
+        kprobes = self.tracer.kprobes
+        while self.probes:
+            kprobes.unregister(self.probes.pop())
+        for name, address in self.tracer.functions.own().items() if on else ():
+            probe = Kprobe(self._entered(address), symbol=name)
+            probe.kind = "f"
+            kprobes.register(probe)
+            self.probes.append(probe)
+
+    def _entered(self, address: int) -> Callable[[int], None]:
+        """perf_ftrace_function_call()"""
+        tracer, event = self.tracer, self.event
+        host, board = tracer.host, tracer.board
+
+        def entered(regs: int) -> None:
+            parent = host.arch.return_address(host.mem, regs, board.layout)
+            record = board.header_of(TRACE_FN, 0, False) + tracer.entry.pack(address, parent)
+            for known in tuple(event.perf_events):
+                known.receive(record, regs, address)
+
+        return entered
+
+
+def enabled_line(name: str, probes: list[Kprobe]) -> str:
+    """One function: all probes of its first instruction are one user of it, each tracer another.  t_show()"""
+    armed = [probe.kind for probe in probes if not probe.disabled]
+    tracers, probed = armed.count("f"), any(kind != "f" for kind in armed)
+    return f"{name} ({tracers + probed}){' R    ' if probed else '      '}\n" if armed else ""
 
 
 def parse_pids(data: bytes, known: TaskSet) -> set[int]:
