@@ -332,6 +332,15 @@ class Vma:
         return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or (self.file.path if self.file is not None else '')})"
 
 
+class Layout(Protocol):
+    """Borders of user address space."""
+
+    task_size: int
+    stack_top: int
+    mmap_base: int
+    mmap_min: int
+
+
 class Space(Protocol):
     """An address space as those who tell of it see it (mm.py)."""
 
@@ -347,14 +356,11 @@ class Space(Protocol):
 class SpaceListener(Protocol):
     """Who tells observers of present pages and of areas (page_events.py)."""
 
-    def fault_begins(self, mm: Space) -> None:
-        """The running task needs a page."""
+    def fault_begins(self, mm: Space, vma: Vma, page: int) -> int | None:
+        """The running task needs a page: the counter that it is in already, if it is present."""
 
     def mapped(self, mm: Space, vma: Vma, page: int, was: int | None) -> None:
         """It has one; `was`: the counter that the page it had before was in."""
-
-    def kind(self, mm: Space, vma: Vma, page: int) -> int:
-        """The counter of a present page."""
 
     def zap(self, mm: Space, start: int, end: int) -> None:
         """Before pages go."""

@@ -31,7 +31,17 @@ from arch.errors import KernelError
 from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
-from simkernel.kernel.areas import VM_WIPEONFORK, Frames, MappedFile, SharedAnonymous, SpaceListener, Vma, page_down, page_up
+from simkernel.kernel.areas import (
+    VM_WIPEONFORK,
+    Frames,
+    Layout,
+    MappedFile,
+    SharedAnonymous,
+    SpaceListener,
+    Vma,
+    page_down,
+    page_up,
+)
 
 # x86-like CPUs have no execute-only or write-only pages: any right brings reading.
 PTE_OF_PROT = tuple(
@@ -39,15 +49,6 @@ PTE_OF_PROT = tuple(
 )
 STACK_GUARD = 256 * PAGE_SIZE
 STACK_LIMIT = 8 << 20
-
-
-class Layout(Protocol):
-    """Borders of user address space."""
-
-    task_size: int
-    stack_top: int
-    mmap_base: int
-    mmap_min: int
 
 
 class MmHome(Protocol):
@@ -70,8 +71,7 @@ class MmHome(Protocol):
         """A page is about to be made present."""
 
     @property
-    def events(self) -> SpaceListener | None:
-        """There while somebody listens."""
+    def events(self) -> SpaceListener | None: ...  # there while somebody listens
 
     max_map_count: int  # vm.max_map_count
 
@@ -260,13 +260,9 @@ class Mm:
             self.soft_dirty.add(page)
         phys = self.pages.get(page)
         frames, events = self.home.frames, self.home.events
-        was = None
-        if events is not None:
-            events.fault_begins(self)
-            was = events.kind(self, vma, page) if phys is not None else None
+        was = events.fault_begins(self, vma, page) if events is not None else None
         if phys is None:
-            phys = self._new_page(vma, page, write)
-            self.pages[page] = phys
+            phys = self.pages[page] = self._new_page(vma, page, write)
         elif write and not vma.shared and frames.shared(phys):
             phys = self._copy_page(page, phys)
         if events is not None:

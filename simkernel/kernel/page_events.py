@@ -151,12 +151,13 @@ class PageEvents:
         """What the counter of an address space would be if all of it had arrived there."""
         return sum(self.kind(mm, vma, page) == kind for vma in mm.vmas for page in mm.present(vma.start, vma.end))
 
-    def fault_begins(self, mm: Space) -> None:
+    def fault_begins(self, mm: Space, vma: Vma, page: int) -> int | None:
         """check_sync_rss_stat(): after so many faults the running task's counters reach the address space."""
         if self.points["rss_stat"].active:
             self.faults += 1
             if self.faults > RSS_EVENTS:
                 self.sync(mm)
+        return self.kind(mm, vma, page) if page in mm.pages else None
 
     def counted(self, was: int | None, now: int) -> None:
         """A page came to be present, or (`was`) became a copy of the task's own: inc_mm_counter_fast()."""
