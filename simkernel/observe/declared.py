@@ -63,8 +63,15 @@ def _per_cpu_start(k: WatchedKernel, name: str) -> None:
     k.symbols.add(name, 0, 0, "A")
 
 
+def _avenrun(k: WatchedKernel, name: str) -> None:
+    """Load averages over 1, 5 and 15 minutes, as /proc/loadavg shows them: load is not simulated."""
+    size = 3 * k.arch.word
+    k.symbols.add(name, k.mem.alloc(size), size, "D")
+
+
 VARIABLES: dict[str, Callable[[WatchedKernel, str], None]] = {
     "linux_banner": _banner, "linux_proc_banner": _banner, "__start_BTF": _btf, "__stop_BTF": _btf, "__per_cpu_start": _per_cpu_start,
+    "avenrun": _avenrun,
     **dict.fromkeys(bpf_files.SYMBOLS, _file_operations),
 }  # fmt: skip
 

@@ -43,7 +43,6 @@ same run gave on Debian's real 6.1.
 |---|---|---|---|---|
 """.replace("{SUITE}", SUITE)
 REASONS = {
-    "test.d/kprobe/probepoint.tc": "here the function behind `tracefs_create_dir` is one of tracing's own, which takes no probe events",
     "test.d/kprobe/kprobe_non_uniq_symbol.tc": "`/proc/kallsyms` lists the functions of this machine, and none twice",
 }
 RESULT = re.compile(r"^\[\d+\]( \(instance\) )?\s*(.*?)\t\[(\w+)\]$", re.MULTILINE)
