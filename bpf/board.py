@@ -22,6 +22,7 @@ from bpf.cgroup import CgroupPrograms
 from bpf.face import BpfHost, Detach, FdObject, Link, Prog
 from bpf.maps.base import BpfMap, MapAttr, map_of_fd
 from bpf.maps.info import KptrField
+from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
 from bpf.maps.types import create_map
 from bpf.netns import NetnsPrograms
@@ -152,6 +153,7 @@ class Bpf:
         self.last_cookie = 0
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for
         self.mapped_socks: dict[int, set[BpfMap]] = {}  # address of a struct sock -> the maps that it is in
+        self.psocks: dict[int, Psock] = {}  # and the programs that it has from them
         self.lsm_shims: dict[
             int, tuple[int, Detach]
         ] = {}  # place of a hook -> how many programs of groups, and the end

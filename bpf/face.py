@@ -309,6 +309,12 @@ class SocketHost(Protocol):
     def may_be_mapped(self, sk: int) -> bool:
         """sock_map_sk_is_suitable(), sock_map_sk_state_allowed()."""
 
+    def may_hear(self, sk: int) -> bool:
+        """sock_map_redirect_allowed(): data may be redirected to it."""
+
+    def watch(self, sk: int, received: bool, sent: bool) -> None:
+        """What a socket receives, or is given to send, is judged by programs; nothing where the socket is gone."""
+
     def reuseport_error(self, sk: int) -> int:
         """reuseport_array_update_check(): the errno for what is no listening or bound sock of a group, or 0."""
 

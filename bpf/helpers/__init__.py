@@ -184,6 +184,7 @@ MODULES = (
     "redirect",
     "xdp",
     "sock",
+    "sock_redirect",
     "sockopt",
     "sysctl",
     "show_btf",

@@ -113,8 +113,12 @@ def bpf_skb_pull_data(rt: Runtime, skb_at: int, length: int) -> int:
     given="sk_skb",
 )
 def sk_skb_pull_data(rt: Runtime, skb_at: int, length: int) -> int:
-    """The same for stream parsers."""
-    return bpf_skb_pull_data(rt, skb_at, length, 0, 0, 0)
+    """The same for stream parsers and verdicts, whose packets have all their bytes in pages at first.  ENOMEM."""
+    skb, length = SkBuff(rt.host, skb_at), length & U32_MAX
+    error = bpf_skb_pull_data(rt, skb_at, length)
+    if not error and length > skb.headlen:
+        skb.set("data_len", skb.len - length)  # __pskb_pull_tail()
+    return error
 
 
 def _load(rt: Runtime, skb_at: int, offset: int, size: int) -> int:

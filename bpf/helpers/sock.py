@@ -194,47 +194,6 @@ def no_such_sock(rt: Runtime) -> int:
 
 
 @prototype(
-    "sk_redirect_map",
-    52,
-    "4.14",
-    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING ANYTHING",
-    given="sk_skb",
-    maps="SOCKMAP",
-    missing="sockets in maps",
-)
-@prototype(
-    "sk_redirect_hash",
-    72,
-    "4.18",
-    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
-    given="sk_skb",
-    maps="SOCKHASH",
-    missing="sockets in maps",
-)
-@prototype(
-    "msg_redirect_map",
-    60,
-    "4.17",
-    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING ANYTHING",
-    given="sk_msg",
-    maps="SOCKMAP",
-    missing="sockets in maps",
-)
-@prototype(
-    "msg_redirect_hash",
-    71,
-    "4.18",
-    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
-    given="sk_msg",
-    maps="SOCKHASH",
-    missing="sockets in maps",
-)
-def redirect_to_empty_map(rt: Runtime) -> int:
-    """Socket maps are empty, so the data is dropped."""
-    return uapi.SK_DROP
-
-
-@prototype(
     "reserve_hdr_opt",
     144,
     "5.10",
@@ -303,34 +262,6 @@ def no_header(rt: Runtime) -> int:
     return -EPERM
 
 
-@prototype(
-    "msg_apply_bytes",
-    61,
-    "4.17",
-    args="PTR_TO_CTX ANYTHING",
-    given="sk_msg",
-)
-@prototype(
-    "msg_cork_bytes",
-    62,
-    "4.17",
-    args="PTR_TO_CTX ANYTHING",
-    given="sk_msg",
-)
-def message_bytes(rt: Runtime) -> int:
-    """The verdict holds for so many bytes; all are taken at once here."""
-    return 0
-
-
-@prototype(
-    "msg_pull_data",
-    63,
-    "4.17",
-    args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING",
-    flags="changes_pkt_data",
-    given="sk_msg",
-    missing="editing messages",
-)
 @prototype(
     "msg_push_data",
     90,

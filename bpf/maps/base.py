@@ -19,6 +19,7 @@ from bpf import uapi
 from bpf.btf import Btf
 from bpf.face import BpfHost, FdObject, ProgArrayOwner
 from bpf.maps.info import KptrField, MapInfo
+from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
 from bpf.maps.rows import MAP_TYPES
 from tracing.face import KernelMem
@@ -106,6 +107,7 @@ class Board(Protocol):
     congestion_controls: set[str]
     rings: Rings
     mapped_socks: dict[int, set[BpfMap]]  # address of a struct sock -> the maps that it is in
+    psocks: dict[int, Psock]  # and the programs that it has from them
 
     def cookie_of(self, sk: int) -> int:
         """sock_gen_cookie()."""

@@ -1,8 +1,8 @@
 """Maps of sockets: SOCKMAP, SOCKHASH and REUSEPORT_SOCKARRAY.  net/core/sock_map.c, kernel/bpf/reuseport_array.c of Linux 6.1.
 
 Elements are the addresses of structs sock: put in by descriptor, by a program that holds a socket, or by bpf_sock_map_update();
-user space sees cookies.  A socket that is closed leaves its maps (`Board.mapped_socks` knows which).  No parser, verdict or
-message program can be attached to a map here, so nothing is redirected between sockets.
+user space sees cookies.  A socket that is closed leaves its maps (`Board.mapped_socks` knows which).  Programs that are
+attached to a map are those of the sockets that are put into it from then on (psock.py).
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ from __future__ import annotations
 from arch.abi.errno import E2BIG, EBUSY, EEXIST, EINVAL, ENOENT, ENOSPC, ENOTSOCK, EOPNOTSUPP, EPERM
 from arch.abi.limits import INT_MAX, U32_MAX
 from bpf import uapi
-from bpf.face import SocketHost
+from bpf.face import Prog, SocketHost
 from bpf.maps.array import array_alloc_check
 from bpf.maps.base import Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
 from bpf.maps.jhash import jhash
+from bpf.maps.psock import SKB_PROGS, Psock
 from bpf.maps.rows import map_type
 
 CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY
+OTHER_VERDICT = {
+    uapi.BPF_SK_SKB_STREAM_VERDICT: uapi.BPF_SK_SKB_VERDICT,
+    uapi.BPF_SK_SKB_VERDICT: uapi.BPF_SK_SKB_STREAM_VERDICT,
+}
 COOKIE = 8  # bytes
 MAX_KEY = 512
 
@@ -29,6 +34,7 @@ class SocketsByKey(BpfMap):
     def alloc(self) -> None:
         super().alloc()
         self.socks: dict[bytes, int] = {}
+        self.progs: dict[int, Prog] = {}  # by attach type
 
     def lookup(self, key: bytes) -> int:
         """For programs: the sock itself."""
@@ -103,10 +109,71 @@ class SocketsByKey(BpfMap):
     helpers="msg_redirect_map sk_redirect_map sk_select_reuseport map_lookup_elem sock_map_update",
     btf="none",
     loader_btf=False,
-    missing="programs on it: parsers, verdicts, messages",
 )
 class SockMap(SocketsByKey):
     """BPF_MAP_TYPE_SOCKMAP."""
+
+    def check_kind(self, attach_type: int) -> None:
+        """sock_map_prog_lookup().  EBUSY: there is the other kind of verdict."""
+        if OTHER_VERDICT.get(attach_type) in self.progs:
+            raise refuse(EBUSY)
+
+    def set_prog(self, attach_type: int, prog: Prog | None, old: Prog | None) -> None:
+        """sock_map_prog_update(): of the sockets to come.  EBUSY: with the other verdict; ENOENT: that is not attached."""
+        self.check_kind(attach_type)
+        was = self.progs.get(attach_type)
+        if prog is None and (was is None or was is not old):
+            raise refuse(ENOENT)
+        if prog is not None:
+            prog.get()
+            self.progs[attach_type] = prog
+        else:
+            del self.progs[attach_type]
+        if was is not None:
+            was.put()
+
+    def keep(self, key: bytes, sk: int) -> None:
+        """sock_map_link(): the socket has the map's programs now.  EBUSY: it has others of the kind."""
+        psock = self.bpf.psocks.get(sk) or Psock()
+        psock.check(self.progs)
+        psock.links += 1  # before the old element goes, which may be the same socket's
+        self.bpf.psocks[sk] = psock
+        super().keep(key, sk)
+        psock.take(self.progs)
+        self.watch(sk)
+
+    def take(self, key: bytes) -> int:
+        """sock_map_unref(): what judged the socket's data on behalf of this map stops; with the last map all is over."""
+        sk = super().take(key)
+        psock = self.bpf.psocks.get(sk)
+        if psock is not None:
+            psock.links -= 1
+            if not psock.links:
+                psock.drop(tuple(psock.progs))
+                del self.bpf.psocks[sk]
+            elif psock.judging:
+                psock.drop(tuple(kind for kind in SKB_PROGS if kind in self.progs))
+            self.watch(sk)
+        return sk
+
+    def watch(self, sk: int) -> None:
+        """The network asks of a socket's data from now on, or no more."""
+        if self.host.sockets is not None:
+            psock = self.bpf.psocks.get(sk)
+            self.host.sockets.watch(
+                sk, psock is not None and psock.judging, psock is not None and psock.judges_messages
+            )
+
+    def free_elements(self) -> None:
+        super().free_elements()
+        for prog in self.progs.values():
+            prog.put()
+        self.progs = {}
+
+    def redirect_target(self, key: bytes) -> int:
+        """sock_map_redirect_allowed(): the sock that data may go to, or 0."""
+        sk, sockets = self.socks.get(key, 0), self.host.sockets
+        return sk if sk and sockets is not None and sockets.may_hear(sk) else 0
 
     def alloc(self) -> None:
         """sock_map_alloc()."""
@@ -161,7 +228,6 @@ class SockMap(SocketsByKey):
     helpers="msg_redirect_hash sk_redirect_hash sk_select_reuseport map_lookup_elem sock_hash_update",
     btf="none",
     loader_btf=False,
-    missing="programs on it: parsers, verdicts, messages",
 )
 class SockHash(SockMap):
     """BPF_MAP_TYPE_SOCKHASH."""

@@ -23,10 +23,11 @@ from bpf.face import (
     TracingAttach,
     XdpAttach,
 )
-from bpf.syscall import cgroup
+from bpf.syscall import cgroup, sockmap
 from bpf.syscall.attr import Call
 from bpf.syscall.cgroup import make_cgroup_link
 from bpf.syscall.iter import iter_request
+from bpf.syscall.sockmap import tell_programs
 from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
 from bpf.versions.config import configured
@@ -328,6 +329,8 @@ def prog_attach(call: Call) -> int:
     lsm = prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_CGROUP
     if prog_type in CGROUP_TYPES or lsm:
         return cgroup.attach(call, prog)
+    if prog_type in sockmap.PROGRAM_TYPES:
+        return sockmap.attach(call, prog)
     if prog_type == uapi.BPF_PROG_TYPE_FLOW_DISSECTOR:
         if attr.target_fd or attr.attach_flags or attr.replace_bpf_fd:
             raise KernelError(EINVAL)
@@ -353,6 +356,8 @@ def prog_detach(call: Call) -> int:
     prog_type = _attachable(call, attr.attach_type)
     if prog_type == uapi.BPF_PROG_TYPE_FLOW_DISSECTOR:
         return _netns_detach(call, prog_type)
+    if prog_type in sockmap.PROGRAM_TYPES:
+        return sockmap.detach(call, prog_type)
     if prog_type not in CGROUP_TYPES and prog_type != uapi.BPF_PROG_TYPE_LSM:
         raise KernelError(EINVAL)
     return cgroup.detach(call, prog_type)
@@ -372,20 +377,11 @@ def _netns_detach(call: Call, prog_type: int) -> int:
 
 def _netns_query(call: Call) -> int:
     """netns_bpf_prog_query()."""
-    attr, user = call.attr, call.user
+    attr = call.attr
     if attr.query_flags:
         raise KernelError(EINVAL)
     netns = call.host.fd_netns(attr.signed("target_fd"))
-    progs = list(call.bpf.netns.progs(netns, attr.attach_type))
-    user.put(attr.place("attach_flags"), 4, 0)
-    user.put(attr.place("prog_cnt"), 4, len(progs))
-    if not attr.prog_cnt or not attr.prog_ids or not progs:
-        return 0
-    for i, prog in enumerate(progs[: attr.prog_cnt]):
-        user.put(attr.prog_ids + 4 * i, 4, prog.id)
-    if attr.prog_cnt < len(progs):
-        raise KernelError(ENOSPC)
-    return 0
+    return tell_programs(call, list(call.bpf.netns.progs(netns, attr.attach_type)))
 
 
 def prog_query(call: Call) -> int:
@@ -399,6 +395,8 @@ def prog_query(call: Call) -> int:
     prog_type = _attachable(call, attr.attach_type)
     if prog_type in (uapi.BPF_PROG_TYPE_FLOW_DISSECTOR, uapi.BPF_PROG_TYPE_SK_LOOKUP):
         return _netns_query(call)
+    if prog_type in sockmap.PROGRAM_TYPES and call.version.at_least("5.17"):
+        return sockmap.query(call)
     if prog_type not in CGROUP_TYPES and attr.attach_type != uapi.BPF_LSM_CGROUP:
         raise KernelError(EINVAL)
     return cgroup.query(call)

@@ -18,6 +18,7 @@ from bpf.helpers import signed
 from bpf.packet.skbuff import KernelStruct
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.hooks import FsPrograms
+from simkernel.kernel.face import Steps
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_STATE_CB,
@@ -32,6 +33,7 @@ from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
 from simkernel.observe.choosers import Choosers, ReuseportProgram, reuseport_program
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.psock import SocketJudges
 from simkernel.observe.tc import TcClassifier, classifier_of_fd
 from simkernel.observe.xdp import XdpPrograms
 
@@ -66,6 +68,7 @@ class CgroupNet(_Base, NetPrograms):
         super().__init__(k, bpf)
         self.devices = devices
         self.choosers = Choosers(k, bpf)
+        self.judges = SocketJudges(k, bpf)
 
     def cookie(self, sk: Sock) -> int:
         """The number that programs see, too."""
@@ -183,6 +186,12 @@ class CgroupNet(_Base, NetPrograms):
         kernel = self.bpf.host.structs
         place = kernel.place("tcp_sock.bpf_sock_ops_cb_flags")
         return bool(self.k.mem.read_uint(sk.addr + place.offset, 1) & uapi.BPF_SOCK_OPS_STATE_CB_FLAG)
+
+    def judge(self, sk: Sock, skb: Skb) -> Steps[None]:
+        yield from self.judges.judge(sk, skb)
+
+    def judge_sent(self, sk: Sock, data: bytes, flags: int) -> Steps[int]:
+        return (yield from self.judges.judge_sent(sk, data, flags))
 
     def sock_closed(self, sk: Sock) -> None:
         for owner in self.bpf.mapped_socks.pop(sk.addr, ()):

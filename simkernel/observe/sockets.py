@@ -88,6 +88,17 @@ class Sockets:
             return sock.type == SOCK_DGRAM or (sock.type == SOCK_STREAM and sock.state == TCP_ESTABLISHED)
         return sock.family in INET and sock.protocol == IPPROTO_UDP and bool(sock.lport)
 
+    def may_hear(self, sk: int) -> bool:
+        """A TCP socket that does not listen, another that is connected or bound."""
+        sock = self._sock(sk)
+        return sock.state != TCP_LISTEN if isinstance(sock, TcpSock) else sock.state == TCP_ESTABLISHED
+
+    def watch(self, sk: int, received: bool, sent: bool) -> None:
+        """sk_data_ready and sk_prot are replaced; of TCP's sockets alone."""
+        found = self.k.net.socks.get(sk)
+        if isinstance(found, TcpSock):
+            found.judges_received, found.judges_sent = received, sent
+
     def reuseport_error(self, sk: int) -> int:
         """Only UDP and TCP, in a group."""
         sock = self._sock(sk)

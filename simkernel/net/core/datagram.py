@@ -25,9 +25,17 @@ def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
         k.trace("sock_rcvqueue_full", sock.addr, packet.addr)
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sock.addr)
         return 0
+    yield from deliver(k, sock, packet)
+    return 0
+
+
+def deliver(k: NetKernel, sock: Sock, packet: Skb) -> Steps[None]:
+    """To its reader, or to the programs of the socket maps that it is in (`yield from`)."""
+    if sock.judges_received:
+        yield from k.net.programs.judge(sock, packet)
+        return
     sock.queue(packet)
     yield k.call("sock_def_readable", sock.addr)
-    return 0
 
 
 def filtered(sock: Sock, packet: Skb, least: int) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from arch.abi.errno import EOPNOTSUPP
 from arch.errors import KernelError
+from simkernel.kernel.body import Steps
 from simkernel.net.core.clsact import Classifier
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
@@ -45,6 +46,15 @@ class NetPrograms:
     def cookie(self, sk: Sock) -> int:
         """sock_gen_cookie(): a number of its own for each sock that somebody asks for."""
         return sk.tables.cookies.setdefault(sk.addr, len(sk.tables.cookies) + 1)
+
+    def judge(self, sk: Sock, skb: Skb) -> Steps[None]:
+        """sk_psock_verdict_data_ready(): what arrived at a socket that is in a map with programs (`yield from`)."""
+        yield from ()
+
+    def judge_sent(self, sk: Sock, data: bytes, flags: int) -> Steps[int]:
+        """tcp_bpf_sendmsg(): bytes taken or -errno (`yield from`)."""
+        yield from ()
+        return 0
 
     @property
     def watches_frames(self) -> bool:

@@ -134,6 +134,7 @@ class Sock:
         self.shutdown = 0
         self.receive_queue: deque[Skb] = deque()
         self.rmem = 0
+        self.judges_received = self.judges_sent = False  # programs of the socket maps that it is in
         self.wmem = 0  # of packets of AF_UNIX that nobody has read
         stream = type_ == SOCK_STREAM
         self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_WMEM) if stream and family in INET else (SK_RCVBUF, SK_SNDBUF)

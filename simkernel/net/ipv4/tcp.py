@@ -118,6 +118,10 @@ def inet_csk_accept(k: NetKernel, sk: int, flags: int, err: int, kern: int) -> B
 @kernel_function("int tcp_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)", source="net/ipv4/tcp.c")
 def tcp_sendmsg(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     """Send a stream of bytes; sleeps while the peer's window is full."""
+    sock = k.net.socks[sk]
+    if sock.judges_sent and sock.state == TCP_ESTABLISHED:
+        message = k.net.messages[msg]
+        return (yield from k.net.programs.judge_sent(sock, message.data, message.flags))
     return (yield k.call("tcp_sendmsg_locked", sk, msg, size))
 
 

@@ -22,6 +22,7 @@ from arch.abi.limits import U32_MAX
 from arch.abi.socket import AF_INET, SOL_TCP, TCP_SAVE_SYN
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.datagram import deliver
 from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB
@@ -275,9 +276,9 @@ def _in_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps
         if sk.shutdown & RCV_SHUTDOWN and sk.dead:
             yield k.call("consume_skb", packet.addr)
         else:
-            sk.queue(packet)
             sk.store()
-            yield k.call("sock_def_readable", sk.addr)
+            yield from deliver(k, sk, packet)
+            sk.store()
     if segment.flags & FIN:
         sk.rcv_nxt = (sk.rcv_nxt + 1) & U32_MAX
         sk.bytes_received += 1  # tcp_rcv_nxt_update() counts sequence numbers

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EINVAL, ENOPROTOOPT, EPERM
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOL_TCP, TCP_SAVE_SYN, TCP_SAVED_SYN
+from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.neighbour import NS_PER_MS
 from simkernel.net.core.sock import SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
@@ -19,6 +21,7 @@ from simkernel.net.ipv4.tcp_sock import TcpSock
     TCP_NODELAY, TCP_MAXSEG, TCP_CORK, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_SYNCNT, TCP_LINGER2, TCP_DEFER_ACCEPT,
     TCP_WINDOW_CLAMP, TCP_INFO, TCP_QUICKACK,
 ) = range(1, 13)  # fmt: skip
+TCP_REPAIR_OFF, TCP_REPAIR_ON, TCP_REPAIR_OFF_NO_WP = 0, 1, -1
 TCP_THIN_LINEAR_TIMEOUTS, TCP_THIN_DUPACK, TCP_USER_TIMEOUT, TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ = range(16, 22)
 TCP_FASTOPEN, TCP_TIMESTAMP, TCP_NOTSENT_LOWAT, TCP_FASTOPEN_CONNECT = 23, 24, 25, 30
 TCP_FASTOPEN_NO_COOKIE, TCP_INQ, TCP_TX_DELAY = 34, 36, 37
@@ -93,6 +96,8 @@ def set_tcp_option(k: NetKernel, sk: TcpSock, name: int, data: bytes) -> int:
         return -EINVAL
     if name in (TCP_REPAIR_QUEUE, TCP_TIMESTAMP):
         return -EPERM
+    if name == TCP_REPAIR:
+        return _repair(k, sk, int.from_bytes(data[:4], k.mem.byteorder, signed=True))
     setter = SETTERS.get(name)
     if setter is None:
         return -EINVAL if name == TCP_QUEUE_SEQ else -ENOPROTOOPT
@@ -101,6 +106,16 @@ def set_tcp_option(k: NetKernel, sk: TcpSock, name: int, data: bytes) -> int:
         return -EINVAL
     sk.options[SOL_TCP, name] = kept
     sk.store()
+    return 0
+
+
+def _repair(k: NetKernel, sk: TcpSock, value: int) -> int:
+    """TCP_REPAIR: while it is on, connect() needs no peer.  EPERM: not so much right, or it listens; EINVAL."""
+    if sk.state == TCP_LISTEN or not ns_capable(k.current, sk.net.namespace.owner, CAP_NET_ADMIN):
+        return -EPERM
+    if value not in (TCP_REPAIR_OFF, TCP_REPAIR_ON, TCP_REPAIR_OFF_NO_WP):
+        return -EINVAL
+    sk.options[SOL_TCP, TCP_REPAIR] = int(value == TCP_REPAIR_ON)
     return 0
 
 
@@ -152,7 +167,7 @@ def get_tcp_option(k: NetKernel, sk: TcpSock, name: int, room: int = 4) -> bytes
     elif name == TCP_TIMESTAMP:
         value = k.clock.now_ns // NS_PER_MS
     elif name == TCP_REPAIR:
-        value = 0
+        value = kept or 0
     elif name not in SETTERS:
         return -ENOPROTOOPT
     else:

@@ -34,7 +34,7 @@ from simkernel.net.ipv4.tcp_sock import (
 )
 
 TCP_RTO_MAX_NS = 120 * 10**9
-TCP_NODELAY = (6, 1)  # SOL_TCP
+TCP_NODELAY, TCP_REPAIR_OPTION = (6, 1), (6, 19)  # SOL_TCP
 
 
 def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
@@ -96,6 +96,9 @@ def tcp_connect(k: NetKernel, sk: int) -> Body:
     k.net.programs.sock_ops(sock, BPF_SOCK_OPS_TCP_CONNECT_CB)
     initial_timeout(k, sock)
     k.net.programs.sock_ops(sock, BPF_SOCK_OPS_NEEDS_ECN)
+    if sock.options.get(TCP_REPAIR_OPTION):  # an end of a connection that was elsewhere
+        yield k.call("tcp_finish_connect", sk, 0)
+        return 0
     sock.net.mib["TcpActiveOpens"] += 1
     yield from transmit(k, sock, SYN)
     return 0
