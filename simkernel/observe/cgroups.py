@@ -21,6 +21,7 @@ from simkernel.fs.hooks import FsPrograms
 from simkernel.kernel.face import Steps
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import (
+    BPF_SOCK_OPS_RTT_CB,
     BPF_SOCK_OPS_STATE_CB,
     NET_XMIT_CN,
     NET_XMIT_DROP,
@@ -39,6 +40,11 @@ from simkernel.observe.xdp import XdpPrograms
 
 MIN_OPTION = 16  # bytes that a program may use of a socket option's buffer
 INET = (AF_INET, AF_INET6)
+# Operations that programs have to ask for.
+CALLBACK_FLAGS = {
+    BPF_SOCK_OPS_STATE_CB: uapi.BPF_SOCK_OPS_STATE_CB_FLAG,
+    BPF_SOCK_OPS_RTT_CB: uapi.BPF_SOCK_OPS_RTT_CB_FLAG,
+}
 
 
 class _Base:
@@ -174,7 +180,7 @@ class CgroupNet(_Base, NetPrograms):
         group = self._group(sk, attach_type)
         if group is None:
             return -1
-        if operation == BPF_SOCK_OPS_STATE_CB and not self._wants_states(sk):
+        if operation in CALLBACK_FLAGS and not self._wants(sk, CALLBACK_FLAGS[operation]):
             return -1
         with self.context("bpf_sock_ops_kern", sk=sk.addr, op=operation, is_fullsock=int(fullsock)) as ctx:
             for number, arg in enumerate(args):
@@ -182,10 +188,11 @@ class CgroupNet(_Base, NetPrograms):
             answer = self.run(group, attach_type, ctx.addr)
             return -1 if answer else signed(ctx.get("reply"), 32)
 
-    def _wants_states(self, sk: Sock) -> bool:
+    def _wants(self, sk: Sock, flag: int) -> bool:
+        """bpf_sock_ops_cb_flags_set() has asked for it."""
         kernel = self.bpf.host.structs
         place = kernel.place("tcp_sock.bpf_sock_ops_cb_flags")
-        return bool(self.k.mem.read_uint(sk.addr + place.offset, 1) & uapi.BPF_SOCK_OPS_STATE_CB_FLAG)
+        return bool(self.k.mem.read_uint(sk.addr + place.offset, 1) & flag)
 
     def judge(self, sk: Sock, skb: Skb) -> Steps[None]:
         yield from self.judges.judge(sk, skb)

@@ -33,12 +33,11 @@ def tcp_info(sk: TcpSock) -> bytes:
         0, sk.rcvbuf // 2, sk.total_retrans,
     )  # fmt: skip
     rate = mss * sk.cwnd * 8 * 1_000_000 // sk.srtt_us if sk.srtt_us else 0
-    delivered = sk.data_segs_out - len(sk.sent)
     return b"".join((
         struct.pack(f"{order}8B{len(words)}I", *head, *(word & U32_MAX for word in words)),
         struct.pack(order + "4Q", rate, 2**64 - 1, sk.bytes_acked, sk.bytes_received),
         struct.pack(order + "6I", sk.segs_out, sk.segs_in, len(sk.unsent), sk.min_rtt_us, sk.data_segs_in, sk.data_segs_out),
-        struct.pack(order + "4Q2I", 0, 0, 0, 0, max(delivered, 0), 0),
+        struct.pack(order + "4Q2I", 0, 0, 0, 0, sk.delivered, 0),
         struct.pack(order + "2Q4I", sk.bytes_sent, sk.bytes_retrans, 0, 0, sk.rcv_ooopack, sk.snd_wnd & U32_MAX),
     ))  # fmt: skip
 

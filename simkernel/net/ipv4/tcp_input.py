@@ -25,7 +25,11 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import deliver
 from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
-from simkernel.net.core.programs import BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB
+from simkernel.net.core.programs import (
+    BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB,
+    BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB,
+    BPF_SOCK_OPS_RTT_CB,
+)
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait, is_any
@@ -168,6 +172,7 @@ def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
         sent = sk.sent.popleft()
         sk.sent_bytes -= len(sent.data)
         count += bool(sent.data)
+        sk.delivered += 1
         if not sent.tries:  # Karn's rule: nobody knows which of the two is acknowledged
             measured_ns = max(now - sent.when_ns, 1)
     if sk.sent and before(sk.sent[0].seq, ack):  # tcp_trim_head()
@@ -175,7 +180,9 @@ def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
         part.data, part.seq = part.data[taken:], ack
         sk.sent_bytes -= taken
     if measured_ns:
-        measure(sk, measured_ns)
+        if measure(sk, measured_ns):
+            sk.store()
+            k.net.programs.sock_ops(sk, BPF_SOCK_OPS_RTT_CB)
         sk.backoff = 0
     sk.retransmits = sk.dupacks = 0
     recovering = sk.ca_state in (CaState.RECOVERY, CaState.LOSS)
@@ -207,8 +214,11 @@ def _same_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
         yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
 
 
-def measure(sk: TcpSock, rtt_ns: int) -> None:
-    """tcp_rtt_estimator() and tcp_set_rto(): the smoothed round-trip time (8 times it), its deviation (4 times it), the time-out."""
+def measure(sk: TcpSock, rtt_ns: int) -> bool:
+    """tcp_rtt_estimator() and tcp_set_rto(): the smoothed round-trip time (8 times it), its deviation (4 times it), the time-out.
+
+    Whether a round is over: all that was under way when the last one began is acknowledged.
+    """
     rtt = max(rtt_ns // NS_PER_US, 1)
     sk.min_rtt_us = min(sk.min_rtt_us or rtt, rtt)
     if not sk.srtt_us:
@@ -218,6 +228,10 @@ def measure(sk: TcpSock, rtt_ns: int) -> None:
         sk.srtt_us += error
         sk.mdev_us += abs(error) - (sk.mdev_us >> 2)
     sk.rto_ns = (sk.srtt_us >> 3) * NS_PER_US + max(sk.mdev_us * NS_PER_US, TCP_RTO_MIN_NS)
+    over = sk.rtt_seq is None or before(sk.rtt_seq, sk.snd_una)
+    if over:
+        sk.rtt_seq = sk.snd_nxt
+    return over
 
 
 @kernel_function("void tcp_rcv_established(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")

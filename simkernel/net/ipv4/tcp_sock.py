@@ -130,6 +130,8 @@ class TcpSock(Sock):
         self.high_seq = 0  # recovery ends when this is acknowledged
         self.dupacks = 0
         self.srtt_us: int = 0  # 8 times the smoothed round-trip time
+        self.rtt_seq: int | None = None  # the round that is measured is over when this is acknowledged
+        self.delivered = 0  # segments that were acknowledged
         self.mdev_us: int = 0  # 4 times its deviation
         self.rto_ns: int = TCP_TIMEOUT_INIT_NS
         self.backoff: int = 0
@@ -239,6 +241,7 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("segs_out", lambda sk: sk.segs_out),
     ("data_segs_in", lambda sk: sk.data_segs_in),
     ("data_segs_out", lambda sk: sk.data_segs_out),
+    ("delivered", lambda sk: sk.delivered),
     ("bytes_received", lambda sk: sk.bytes_received),
     ("window_clamp", lambda sk: sk.window_clamp),
     ("lsndtime", lambda sk: (INITIAL_JIFFIES + sk.last_sent_ns // TICK_NSEC) & U32_MAX),

@@ -236,12 +236,13 @@ def test_devices_and_sysctls(tool: Tool, group: int) -> None:
     assert refused.value.errno == EPERM and tool.task.read_file("/proc/sys/vm/swappiness") == b"60\n"
 
 
-def test_programs_hear_of_connections(tool: Tool, group: int) -> None:
+@pytest.mark.parametrize("flags", [4, 12])
+def test_programs_hear_of_connections(tool: Tool, group: int, flags: int) -> None:
     ops = uapi.BPF_CGROUP_SOCK_OPS
     counts = tool.task.map_create(uapi.BPF_MAP_TYPE_ARRAY, 4, 8, 16)
     source = f"""
       r6 = r1
-      r2 = 4
+      r2 = {flags}
       call bpf_sock_ops_cb_flags_set
       r2 = *(u32 *)(r6 +0)
       *(u32 *)(r10 -4) = r2
@@ -259,11 +260,20 @@ def test_programs_hear_of_connections(tool: Tool, group: int) -> None:
     prog = tool.load(uapi.BPF_PROG_TYPE_SOCK_OPS, source, ops, **{str(counts): counts})
     assert tool.attach(group, prog, attach_type=ops) == 0
     server = tool.socket(STREAM)
-    assert tool.call("bind", server, tool.address(6100), 16) == 0 and tool.call("listen", server, 4) == 0
-    assert tool.call("connect", tool.socket(STREAM), tool.address(6100), 16) == 0
-    heard = [tool.task.unpack("Q", tool.task.map_lookup(counts, n.to_bytes(4, "little"), 8))[0] for n in range(12)]
+    assert tool.call("bind", server, tool.address(6100 + flags), 16) == 0 and tool.call("listen", server, 4) == 0
+    client = tool.socket(STREAM)
+    assert tool.call("connect", client, tool.address(6100 + flags), 16) == 0
+
+    def count() -> list[int]:
+        return [tool.task.unpack("Q", tool.task.map_lookup(counts, n.to_bytes(4, "little"), 8))[0] for n in range(13)]
+
+    heard = count()
     # connect, active and passive end, listen; and as the flag asks, the states from then on
     assert (heard[3], heard[4], heard[5], heard[11]) == (1, 1, 1, 1) and heard[10] >= 2
+    # a round trip that is over, for who wants to know: two hear of the handshake at most
+    assert (0 < heard[12] <= 2) == (flags == 12)
+    assert tool.call("write", client, tool.put(b"x"), 1) == 1
+    assert count()[12] - heard[12] == (flags == 12)
 
 
 LOOK = """
