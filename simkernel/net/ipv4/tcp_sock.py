@@ -131,7 +131,7 @@ class TcpSock(Sock):
         self.dupacks = 0
         self.srtt_us: int = 0  # 8 times the smoothed round-trip time
         self.rtt_seq: int | None = None  # the round that is measured is over when this is acknowledged
-        self.delivered = 0  # segments that were acknowledged
+        self.delivered: int = 0  # segments that were acknowledged
         self.mdev_us: int = 0  # 4 times its deviation
         self.rto_ns: int = TCP_TIMEOUT_INIT_NS
         self.backoff: int = 0
