@@ -8,6 +8,7 @@ from typing import Any
 
 from arch.fpstate import FpImage
 from arch.native import EmulatorFacts
+from arch.vdso import VdsoFacts
 
 Resolve = Callable[[str], int]
 
@@ -44,7 +45,8 @@ class TextFacts:
     switch_frame: tuple[str | int, ...]
     capstone_arch: str  # names, for capstone is read when something is to be disassembled
     capstone_modes: tuple[str, ...]
-    vdso: bytes = b""
+    vdso: bytes = b""  # code that returns from signals, where libc brings none
+    shared: VdsoFacts | None = None  # the library that programs find by AT_SYSINFO_EHDR
     nop: bytes = b""
 
 

@@ -35,12 +35,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import Architecture
 from arch.decode import decoder
 from arch.memory import KernelMemory
 from arch.support import Support
 from arch.symbols import Symbols
+from arch.vdso import VdsoImage, build
 
 ALIGN = 16  # bytes
 
@@ -174,10 +176,20 @@ def _align(size: int) -> int:
 
 
 def user_code_page(arch: Architecture) -> bytes:
-    """The vdso page's code: the signal-return trampoline (rt_sigreturn) at offset 0; empty where libc brings its own."""
+    """The code that returns from signals (rt_sigreturn, at offset 0); empty where libc brings its own."""
     support = arch.support
     assert isinstance(support, Support)
     return support.text.vdso
+
+
+def vdso_image(arch: Architecture) -> VdsoImage | None:
+    """The page that every program has: a library, or nothing but the code that returns from signals; None: no page."""
+    support = arch.support
+    assert isinstance(support, Support)
+    facts, code = support.text.shared, support.text.vdso
+    if facts is not None:
+        return build(facts, code, arch.syscall_abis[0].numbers, arch.elf_machine, arch.byteorder)
+    return VdsoImage(code.ljust(PAGE_SIZE, b"\0"), 0) if code else None
 
 
 def disassemble(arch: Architecture, code: bytes, address: int) -> list[Any]:

@@ -21,6 +21,7 @@ from arch.generic.syscalls import NUMBERS
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.support import FrameFacts, Support, TextFacts
+from arch.vdso import VdsoFacts
 
 _UC = {name: getattr(a64, "UC_ARM64_REG_" + name.upper()) for name in registers.GENERAL}
 _UC["tpidr_el0"] = a64.UC_ARM64_REG_TPIDR_EL0
@@ -72,6 +73,17 @@ TEXT = TextFacts(
     capstone_arch="CS_ARCH_ARM64",
     capstone_modes=("CS_MODE_ARM",),
     vdso=text.VDSO,
+    shared=VdsoFacts(  # arch/arm64/kernel/vdso/vdso.lds.S
+        soname="linux-vdso.so.1",
+        version="LINUX_2.6.39",
+        functions=(
+            ("__kernel_gettimeofday", "gettimeofday"),
+            ("__kernel_clock_gettime", "clock_gettime"),
+            ("__kernel_clock_getres", "clock_getres"),
+        ),
+        call=text.vdso_call,
+        trampolines=(("__kernel_rt_sigreturn", 0),),
+    ),
     nop=bytes.fromhex("1f2003d5"),
 )
 

@@ -134,3 +134,8 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
 
 # __kernel_rt_sigreturn: mov x8, #139; svc #0.  arch/arm64/kernel/vdso/sigreturn.S
 VDSO = _words(0xD2801168, 0xD4000001)
+
+
+def vdso_call(number: int) -> bytes:
+    """mov x8, #number; svc #0; ret."""
+    return _words(0xD2800008 | number << 5, 0xD4000001, 0xD65F03C0)

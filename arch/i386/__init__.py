@@ -148,6 +148,7 @@ ARCHITECTURE = Architecture(
         audit_arch=0x40000003,
         generic_entry=True,
         has_tsc=True,
+        vdso_sigreturn=True,
         step_flag=("flags", 0x100),
         resume_flag=("eflags", 0x10000),
         breakpoint_slots=4,

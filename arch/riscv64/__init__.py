@@ -19,6 +19,7 @@ from arch.riscv64.cpuinfo import CPUINFO
 from arch.riscv64.files import FILES
 from arch.riscv64.usdt import USDT
 from arch.support import FrameFacts, Support, TextFacts
+from arch.vdso import VdsoFacts
 
 # arch/riscv/include/uapi/asm/unistd.h; newer than fstatat's renaming: no renameat.
 NUMBERS = {name: nr for name, nr in GENERIC_NUMBERS.items() if name not in ("renameat", "getrlimit", "setrlimit")}
@@ -75,6 +76,19 @@ TEXT = TextFacts(
     capstone_arch="CS_ARCH_RISCV",
     capstone_modes=("CS_MODE_RISCV64", "CS_MODE_RISCVC"),
     vdso=text.VDSO,
+    shared=VdsoFacts(  # arch/riscv/kernel/vdso/vdso.lds.S
+        soname="linux-vdso.so.1",
+        version="LINUX_4.15",
+        functions=(
+            ("__vdso_gettimeofday", "gettimeofday"),
+            ("__vdso_clock_gettime", "clock_gettime"),
+            ("__vdso_clock_getres", "clock_getres"),
+            ("__vdso_getcpu", "getcpu"),
+            ("__vdso_flush_icache", "riscv_flush_icache"),
+        ),
+        call=text.vdso_call,
+        trampolines=(("__vdso_rt_sigreturn", 0),),
+    ),
     nop=bytes.fromhex("13000000"),
 )
 

@@ -137,3 +137,8 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
 
 # __vdso_rt_sigreturn: li a7, 139; ecall.  arch/riscv/kernel/vdso/rt_sigreturn.S
 VDSO = _words(0x08B00893, ECALL)
+
+
+def vdso_call(number: int) -> bytes:
+    """li a7, number; ecall; ret."""
+    return _words(number << 20 | 0x893, ECALL, 0x8067)

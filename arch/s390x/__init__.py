@@ -20,6 +20,7 @@ from arch.s390x.syscalls import NUMBERS
 from arch.s390x.traces import TRACES
 from arch.s390x.usdt import USDT
 from arch.support import FrameFacts, Support, TextFacts
+from arch.vdso import VdsoFacts
 
 _UC = {f"r{i}": getattr(s390, f"UC_S390X_REG_R{i}") for i in range(16)}
 _UC["pc"] = s390.UC_S390X_REG_PC
@@ -84,6 +85,19 @@ TEXT = TextFacts(
     capstone_arch="CS_ARCH_SYSZ",
     capstone_modes=("CS_MODE_BIG_ENDIAN",),
     vdso=text.VDSO,
+    shared=VdsoFacts(  # arch/s390/kernel/vdso64/vdso64.lds.S
+        soname="linux-vdso64.so.1",
+        version="LINUX_2.6.29",
+        functions=(
+            ("__kernel_gettimeofday", "gettimeofday"),
+            ("__kernel_clock_gettime", "clock_gettime"),
+            ("__kernel_clock_getres", "clock_getres"),
+            ("__kernel_getcpu", "getcpu"),
+        ),
+        call=text.vdso_call,
+        trampolines=(("__kernel_rt_sigreturn", 0), ("__kernel_sigreturn", text.VDSO_SIGRETURN)),
+        hash_word=8,
+    ),
     nop=bytes.fromhex("0700"),
 )
 

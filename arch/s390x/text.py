@@ -113,3 +113,9 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
 # __kernel_rt_sigreturn: svc 173; __kernel_sigreturn: svc 119.  arch/s390/kernel/vdso64/vdso_user_wrapper.S
 VDSO = bytes.fromhex("0aad 0a77")
 VDSO_SIGRETURN = 2  # bytes into the page
+
+
+def vdso_call(number: int) -> bytes:
+    """svc number, or lghi %r1,number and svc 0; br %r14."""
+    call = bytes((0x0A, number)) if number < 256 else b"\xa7\x19" + number.to_bytes(2, "big") + b"\x0a\x00"
+    return call + b"\x07\xfe"

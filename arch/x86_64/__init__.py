@@ -13,6 +13,7 @@ from arch.datamodel import LP64_LE
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.support import FrameFacts, Support, TextFacts
+from arch.vdso import VdsoFacts
 from arch.x86_64 import fp, registers, text
 from arch.x86_64.cpuinfo import CPUINFO
 from arch.x86_64.files import FILES
@@ -84,6 +85,21 @@ TEXT = TextFacts(
     capstone_arch="CS_ARCH_X86",
     capstone_modes=("CS_MODE_64",),
     nop=b"\x90",
+    shared=VdsoFacts(  # arch/x86/entry/vdso/vdso.lds.S
+        soname="linux-vdso.so.1",
+        version="LINUX_2.6",
+        functions=(
+            ("__vdso_clock_gettime", "clock_gettime"),
+            ("__vdso_gettimeofday", "gettimeofday"),
+            ("__vdso_getcpu", "getcpu"),
+            ("__vdso_time", "time"),
+            ("__vdso_clock_getres", "clock_getres"),
+        ),
+        call=text.vdso_call,
+        weak=tuple(
+            (name, f"__vdso_{name}") for name in ("clock_gettime", "gettimeofday", "getcpu", "time", "clock_getres")
+        ),
+    ),
 )
 
 ENTRY = EntryPoints(

@@ -98,3 +98,8 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     # Never executed as such: a probe sits on the first instruction.  arch/x86/kernel/rethook.c
     result.append(Stub("arch_rethook_trampoline", lambda address, resolve: bytes.fromhex("90 0f0b")))
     return result
+
+
+def vdso_call(number: int) -> bytes:
+    """push %rbp; mov %rsp,%rbp; mov $number,%eax; syscall; pop %rbp; ret."""
+    return b"\x55\x48\x89\xe5\xb8" + number.to_bytes(4, "little") + b"\x0f\x05\x5d\xc3"

@@ -11,7 +11,7 @@ from arch.architecture import Architecture
 from arch.cpu import Cpu
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
-from arch.text import user_code_page
+from arch.text import user_code_page, vdso_image
 from simkernel.kernel.areas import Frames, MappedFile, MappedInode, Vma
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.mm import Mm
@@ -76,6 +76,7 @@ class AddressSpaces:
         self.nr_faults = 0
         self.events: PageEvents | None = None  # there while somebody listens
         self.page_events = PageEvents(board, self.frames, tracepoints, mirror, self._listen)
+        self._vdso = vdso_image(arch)
         self._vdso_page: int | None = None
         self.max_map_count = DEFAULT_MAX_MAP_COUNT
         physical.on_starving = self._starving
@@ -217,22 +218,27 @@ class AddressSpaces:
     # -- the page with the signal return trampoline --------------------------------------------------------------
 
     def map_vdso(self, mm: Mm) -> int:
-        """A page with the signal return trampoline; it is no ELF image, so AT_SYSINFO_EHDR is not given (0)."""
+        """The page that every program has; its address where it is an ELF image (AT_SYSINFO_EHDR), else 0."""
+        image = self._vdso
+        if image is None:
+            return 0
         if self._vdso_page is None:
-            code = user_code_page(self.arch)
-            self._vdso_page = self.frames.alloc_page() if code else 0
-            if code:
-                self.frames.write(self._vdso_page, code)
+            self._vdso_page = self.frames.alloc_page()
+            self.frames.write(self._vdso_page, image.page)
         page = self._vdso_page
-        if page:
-            mm.vdso = mm.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[vdso]")
-            vma = mm.find(mm.vdso)
-            assert vma is not None
-            vma.fault = lambda vma, pgoff: page
-        return 0
+        mm.vdso = mm.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[vdso]")
+        vma = mm.find(mm.vdso)
+        assert vma is not None
+        vma.fault = lambda vma, pgoff: page
+        vma.dontexpand = True
+        return mm.vdso if image.page.startswith(b"\x7fELF") else 0
 
     def vdso_address(self) -> int:
-        """The signal return trampoline in the current address space."""
+        """The code that returns from signals in the current address space."""
         mm = self.board.current.mm
-        assert mm is not None
-        return mm.vdso
+        assert mm is not None and self._vdso is not None
+        return mm.vdso + self._vdso.trampoline
+
+    def is_trampoline(self, ip: int) -> bool:
+        """Whether user code there, or just behind it, returns from a signal."""
+        return 0 <= ip - self.vdso_address() <= len(user_code_page(self.arch))

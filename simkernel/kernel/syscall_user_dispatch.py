@@ -65,9 +65,8 @@ def syscall_user_dispatch(k: KernelFace, regs: int, nr: int) -> bool:
     ip = k.regs.get(regs, k.arch.instruction_pointer)
     if 0 <= ip - asked.offset < asked.length:
         return False
-    vdso = task.mm.vdso if task.mm is not None else 0
-    if vdso and vdso <= ip < vdso + 4096:  # arch_syscall_is_vdso_sigreturn()
-        return False
+    if k.arch.calls.vdso_sigreturn and task.mm is not None and k.mm.is_trampoline(ip):
+        return False  # arch_syscall_is_vdso_sigreturn()
     if asked.selector:
         try:
             state = k.usercopy.get_user(asked.selector, 1)
