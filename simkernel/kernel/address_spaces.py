@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from arch.abi.capability import CAP_SYS_RAWIO
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
 from arch.architecture import Architecture
@@ -83,6 +84,12 @@ class AddressSpaces:
 
     def _listen(self, events: PageEvents | None) -> None:
         self.events = self.frames.events = events
+
+    def lowest_fixed(self) -> int:
+        """cap_mmap_addr(): below mmap_min only with CAP_SYS_RAWIO."""
+        task = self.board.current
+        raw = task.cred.cap_effective >> CAP_SYS_RAWIO & 1 and "user" not in task.namespaces
+        return 0 if raw else self.layout.mmap_min
 
     def set_max_map_count(self, value: int) -> None:
         """vm.max_map_count was written."""

@@ -168,7 +168,7 @@ def _map_segments(k: KernelFace, mm: Mm, file: MappedFile, loads: list[Segment],
         if segment.filesz > segment.memsz:
             raise KernelError(ENOEXEC)
         start = bias + segment.vaddr
-        if start + segment.memsz > k.mm.layout.task_size or start < k.mm.layout.mmap_min:
+        if start + segment.memsz > k.mm.layout.task_size or start < k.mm.lowest_fixed():
             raise KernelError(EINVAL)
         prot = _protection(segment.flags)
         low = page_down(start)

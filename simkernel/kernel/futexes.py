@@ -10,15 +10,19 @@ from arch.errors import KernelError
 from simkernel.kernel.task import Task
 from simkernel.kernel.usercopy import UserCopy
 
+ANY = 0xFFFFFFFF  # FUTEX_BITSET_MATCH_ANY
+
 
 class FutexWaiter:
     """struct futex_q: one sleeper."""
 
-    __slots__ = ("bitset", "key", "task", "woken")
+    __slots__ = ("bitset", "key", "lock", "pi_key", "task", "woken")
 
     def __init__(self, task: Task, key: Hashable, bitset: int) -> None:
         self.task, self.key, self.bitset = task, key, bitset
         self.woken = False
+        self.pi_key: Hashable = None  # requeue_pi_key: the lock that it will be moved to, and no other
+        self.lock: PiLock | None = None  # the lock that it was moved to
 
 
 class PiLock:
@@ -30,6 +34,12 @@ class PiLock:
         self.owner = owner
         self.waiters: list[FutexWaiter] = []
         self.died = False  # the last owner ended with it
+
+
+class Waker(Protocol):
+    """`k.cpus`, as far as waking goes."""
+
+    def activate(self, task: Task, wait_result: int) -> bool: ...
 
 
 class FutexBoard(Protocol):
@@ -66,3 +76,30 @@ def forget(k: FutexBoard, waiter: FutexWaiter) -> None:
         waiters.remove(waiter)
         if not waiters:
             del k.futexes[waiter.key]
+
+
+class WakingBoard(FutexBoard, Protocol):
+    """And what waking its sleepers needs."""
+
+    @property
+    def cpus(self) -> Waker: ...
+
+
+def wake(k: WakingBoard, key: Hashable, count: int, bitset: int = ANY) -> int:
+    """futex_wake(): wake at most `count`.  EINVAL for one that waits to be moved to a lock."""
+    waiters = k.futexes.get(key)
+    woken = 0
+    if waiters:
+        for waiter in list(waiters):
+            if woken >= count:
+                break
+            if waiter.pi_key is not None:
+                raise KernelError(EINVAL)
+            if waiter.bitset & bitset:
+                waiters.remove(waiter)
+                waiter.woken = True
+                k.cpus.activate(waiter.task, 0)
+                woken += 1
+        if not waiters:
+            del k.futexes[key]
+    return woken

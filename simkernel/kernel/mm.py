@@ -73,6 +73,10 @@ class MmHome(Protocol):
     @property
     def events(self) -> SpaceListener | None: ...  # there while somebody listens
 
+    def lowest_fixed(self) -> int:
+        """The lowest address that the current task may ask for."""
+        ...
+
     max_map_count: int  # vm.max_map_count
 
 
@@ -401,7 +405,7 @@ class Mm:
                 raise KernelError(EINVAL)
             if addr + size > self.home.layout.task_size:
                 raise KernelError(ENOMEM)
-            if addr < self.home.layout.mmap_min:
+            if addr < self.home.lowest_fixed():
                 raise KernelError(EPERM)
             if flags & MAP_FIXED_NOREPLACE and self.overlaps(addr, addr + size):
                 raise KernelError(EEXIST)

@@ -31,7 +31,9 @@ def test_each_function_is_found_as_a_linker_finds_it(name):
     def look_up(wanted):
         index = entry(elf_hash(wanted.encode()) % buckets)
         while index:
-            name_at, info, _, _, value, size = struct.unpack_from(e + "IBBHQQ", page, dynamic[DT_SYMTAB] + index * SYM_SIZE)
+            name_at, info, _, _, value, size = struct.unpack_from(
+                e + "IBBHQQ", page, dynamic[DT_SYMTAB] + index * SYM_SIZE
+            )
             if text_at(page, dynamic[DT_STRTAB] + name_at) == wanted:
                 return index, info >> 4, value, size
             index = entry(buckets + index)

@@ -16,11 +16,11 @@ from arch.abi.signal import (
     SIGKILL,
 )
 from arch.errors import KernelError
-from simkernel.kernel.calls.futex import exit_robust_list, wake
+from simkernel.kernel.calls.futex import exit_robust_list
 from simkernel.kernel.calls.futex_pi import exit_pi_state_list
 from simkernel.kernel.calls.time import cancel_timers
 from simkernel.kernel.face import Body, KernelFace, Steps
-from simkernel.kernel.futexes import key_of
+from simkernel.kernel.futexes import key_of, wake
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import exit_tracer, notify_tracer, report_event, unlink
 from simkernel.kernel.security import security_task_free

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 from arch.abi.capability import CAP_SYS_PTRACE
 from arch.abi.errno import EAGAIN, EINVAL, ENOSYS, EPERM, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
 from arch.abi.futex import (
     FUTEX_CLOCK_REALTIME,
     FUTEX_CMP_REQUEUE,
+    FUTEX_CMP_REQUEUE_PI,
     FUTEX_LOCK_PI,
     FUTEX_LOCK_PI2,
     FUTEX_OWNER_DIED,
@@ -19,6 +18,7 @@ from arch.abi.futex import (
     FUTEX_UNLOCK_PI,
     FUTEX_WAIT,
     FUTEX_WAIT_BITSET,
+    FUTEX_WAIT_REQUEUE_PI,
     FUTEX_WAITERS,
     FUTEX_WAKE,
     FUTEX_WAKE_BITSET,
@@ -28,32 +28,13 @@ from arch.abi.futex import (
 from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
 from simkernel.kernel.calls.futex_pi import pi_deadline
+from simkernel.kernel.calls.futex_requeue import CMP_VALUE, TO_LOCK
 from simkernel.kernel.calls.time import clock_now, read_timespec
 from simkernel.kernel.clock import HRTIMER_MODE_ABS
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.futexes import FutexWaiter, forget, key_of, queue_of
+from simkernel.kernel.futexes import ANY, FutexWaiter, forget, key_of, queue_of, wake
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
-
-ANY = 0xFFFFFFFF
-
-
-def wake(k: KernelFace, key: Hashable, count: int, bitset: int = ANY) -> int:
-    """futex_wake(): wake at most `count`."""
-    waiters = k.futexes.get(key)
-    woken = 0
-    if waiters:
-        for waiter in list(waiters):
-            if woken >= count:
-                break
-            if waiter.bitset & bitset:
-                waiters.remove(waiter)
-                waiter.woken = True
-                k.cpus.activate(waiter.task, 0)
-                woken += 1
-        if not waiters:
-            del k.futexes[key]
-    return woken
 
 
 @kernel_function(
@@ -95,29 +76,6 @@ def futex_wake(k: KernelFace, uaddr: int, flags: int, nr_wake: int, bitset: int)
     return wake(k, key_of(k, uaddr), max(nr_wake, 1), bitset)
 
 
-@kernel_function(
-    "int futex_requeue(u32 *uaddr1, unsigned int flags, u32 *uaddr2, int nr_wake, int nr_requeue, u32 *cmpval)",
-    source="kernel/futex/requeue.c",
-)
-def futex_requeue(k: KernelFace, uaddr1: int, flags: int, uaddr2: int, nr_wake: int, nr_requeue: int, cmp: int) -> int:
-    """Wake some, move others to a second futex.  EAGAIN when the value changed (cmp: its address + 1 or 0)."""
-    if nr_wake < 0 or nr_requeue < 0:
-        raise KernelError(EINVAL)
-    first, second = key_of(k, uaddr1), key_of(k, uaddr2)
-    if flags & 0x80000000 and k.usercopy.get_user(uaddr1, 4) != cmp:
-        raise KernelError(EAGAIN)
-    done = wake(k, first, nr_wake)
-    waiters = k.futexes.get(first, [])
-    moved = waiters[:nr_requeue]
-    for waiter in moved:
-        waiters.remove(waiter)
-        waiter.key = second
-        queue_of(k, second).append(waiter)
-    if not waiters:
-        k.futexes.pop(first, None)
-    return done + len(moved)
-
-
 def _wake_op(k: KernelFace, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: int) -> int:
     """FUTEX_WAKE_OP: change the second word, wake the first, and the second when the comparison holds."""
     op, cmp = encoded >> 28 & 7, encoded >> 24 & 15
@@ -138,12 +96,18 @@ def _wake_op(k: KernelFace, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encode
     return count + (wake(k, second, nr2) if holds[cmp] else 0)
 
 
+def _with_realtime(k: KernelFace) -> tuple[int, ...]:
+    """Commands that FUTEX_CLOCK_REALTIME goes with; FUTEX_WAIT from 4.5 until 5.13."""
+    old = (FUTEX_WAIT,) if k.version.at_least("4.5") and not k.version.at_least("5.13") else ()
+    return (FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2, *old)
+
+
 def _do_futex(
     k: KernelFace, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int, size: int | None
 ) -> Body:
     command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
     k.cpus.charge_user()
-    if op & FUTEX_CLOCK_REALTIME and command not in (FUTEX_WAIT_BITSET, FUTEX_WAIT, FUTEX_LOCK_PI2):
+    if op & FUTEX_CLOCK_REALTIME and command not in _with_realtime(k):
         raise KernelError(ENOSYS)
     val2 = utime & 0xFFFFFFFF
     if command in (FUTEX_WAIT, FUTEX_WAIT_BITSET):
@@ -161,7 +125,12 @@ def _do_futex(
     if command == FUTEX_REQUEUE:
         return (yield k.call("futex_requeue", uaddr, 0, uaddr2, val, val2, 0))
     if command == FUTEX_CMP_REQUEUE:
-        return (yield k.call("futex_requeue", uaddr, 0x80000000, uaddr2, val, val2, val3))
+        return (yield k.call("futex_requeue", uaddr, CMP_VALUE, uaddr2, val, val2, val3))
+    if command == FUTEX_CMP_REQUEUE_PI:
+        return (yield k.call("futex_requeue", uaddr, CMP_VALUE | TO_LOCK, uaddr2, val, val2, val3))
+    if command == FUTEX_WAIT_REQUEUE_PI:
+        until = pi_deadline(k, utime, size, bool(op & FUTEX_CLOCK_REALTIME))
+        return (yield k.call("futex_wait_requeue_pi", uaddr, 0, val, until, ANY, uaddr2))
     if command == FUTEX_WAKE_OP:
         return _wake_op(k, uaddr, uaddr2, val, val2, val3)
     if command in (FUTEX_LOCK_PI, FUTEX_LOCK_PI2):
@@ -180,7 +149,7 @@ def _do_futex(
     source="kernel/futex/syscalls.c",
 )
 def sys_futex(k: KernelFace, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int) -> Body:
-    """WAIT, WAKE, BITSET, REQUEUE, CMP_REQUEUE, WAKE_OP, LOCK_PI and its kin; requeueing to a lock with an owner is ENOSYS."""
+    """WAIT, WAKE, BITSET, REQUEUE, CMP_REQUEUE, WAKE_OP, LOCK_PI and its kin, requeueing to a lock with an owner."""
     return (yield from _do_futex(k, uaddr, op, val, utime, uaddr2, val3, None))
 
 

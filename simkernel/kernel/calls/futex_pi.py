@@ -6,6 +6,8 @@ hands it to the waiter of the highest priority.  The owner itself is not raised 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from arch.abi.errno import (
     EAGAIN,
     EDEADLK,
@@ -34,9 +36,9 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
 
-def _take(k: KernelFace, uaddr: int, lock: PiLock | None) -> bool:
-    """futex_lock_pi_atomic(): the lock, if nobody has it.  EDEADLK, ESRCH, EPERM."""
-    value, me = k.usercopy.get_user(uaddr, 4), k.tasks.vnr(k.current.pid)
+def take_lock(k: KernelFace, uaddr: int, lock: PiLock | None, task: Task, waiters: bool = False) -> bool:
+    """futex_lock_pi_atomic(): the lock for a task, if nobody has it; `waiters`: others will wait for it.  EDEADLK, ESRCH, EPERM."""
+    value, me = k.usercopy.get_user(uaddr, 4), k.tasks.vnr(task.pid)
     if value & FUTEX_TID_MASK == me:
         raise KernelError(EDEADLK)
     if lock is not None or value & FUTEX_TID_MASK:
@@ -46,8 +48,19 @@ def _take(k: KernelFace, uaddr: int, lock: PiLock | None) -> bool:
         if owner.is_kernel:
             raise KernelError(EPERM)
         return False
-    k.usercopy.put_user(uaddr, 4, value & FUTEX_OWNER_DIED | me)
+    k.usercopy.put_user(uaddr, 4, value & FUTEX_OWNER_DIED | me | (FUTEX_WAITERS if waiters else 0))
     return True
+
+
+def lock_of(k: KernelFace, uaddr: int, key: Hashable) -> PiLock:
+    """attach_to_pi_owner(): the lock that the word's owner has, to wait for."""
+    value, lock = k.usercopy.get_user(uaddr, 4), k.pi_locks.get(key)
+    if lock is None:
+        owner = k.tasks.find(value & FUTEX_TID_MASK)
+        assert owner is not None
+        lock = k.pi_locks[key] = PiLock(owner)
+    k.usercopy.put_user(uaddr, 4, value | FUTEX_WAITERS)
+    return lock
 
 
 @kernel_function(
@@ -56,19 +69,18 @@ def _take(k: KernelFace, uaddr: int, lock: PiLock | None) -> bool:
 def futex_lock_pi(k: KernelFace, uaddr: int, flags: int, until: int, trylock: int) -> Body:
     """Become the owner, or wait for it.  EDEADLK, ESRCH, ETIMEDOUT, EAGAIN.  `until`: monotonic ns, 0 for ever."""
     key = key_of(k, uaddr)
-    if _take(k, uaddr, k.pi_locks.get(key)):
+    if take_lock(k, uaddr, k.pi_locks.get(key), k.current):
         return 0
     if trylock:
         raise KernelError(EAGAIN)
-    value = k.usercopy.get_user(uaddr, 4)
-    lock = k.pi_locks.get(key)
-    if lock is None:
-        owner = k.tasks.find(value & FUTEX_TID_MASK)
-        assert owner is not None
-        lock = k.pi_locks[key] = PiLock(owner)
-    k.usercopy.put_user(uaddr, 4, value | FUTEX_WAITERS)
+    lock = lock_of(k, uaddr, key)
     waiter = FutexWaiter(k.current, key, 0)
     lock.waiters.append(waiter)
+    return (yield from wait_for_lock(k, uaddr, lock, waiter, until, ERESTARTNOINTR))
+
+
+def wait_for_lock(k: KernelFace, uaddr: int, lock: PiLock, waiter: FutexWaiter, until: int, interrupted: int) -> Body:
+    """rt_mutex_wait_proxy_lock() and what comes behind it: the owner of the lock, or ETIMEDOUT, or `interrupted`."""
     result = 0
     while lock.owner is not k.current:
         result = yield k.wait(None, timeout_ns=until - k.clock.now_ns if until else None)
@@ -78,12 +90,12 @@ def futex_lock_pi(k: KernelFace, uaddr: int, flags: int, until: int, trylock: in
         lock.waiters.remove(waiter)
     if lock.owner is not k.current:
         if not lock.waiters:
-            k.pi_locks.pop(key, None)
-        raise KernelError(ETIMEDOUT if result == -ETIME else ERESTARTNOINTR)
+            k.pi_locks.pop(waiter.key, None)
+        raise KernelError(ETIMEDOUT if result == -ETIME else interrupted)
     k.usercopy.put_user(uaddr, 4, k.tasks.vnr(k.current.pid) | FUTEX_WAITERS | (FUTEX_OWNER_DIED if lock.died else 0))
     lock.died = False
     if not lock.waiters:
-        k.pi_locks.pop(key, None)
+        k.pi_locks.pop(waiter.key, None)
     return 0
 
 
