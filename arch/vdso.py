@@ -11,11 +11,21 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from arch.abi.elf import (
+    ET_DYN,
+    PF_R,
+    PF_X,
+    PT_DYNAMIC,
+    PT_LOAD,
+    SHN_ABS,
+    STB_GLOBAL,
+    STB_WEAK,
+    STT_FUNC,
+    STT_OBJECT,
+)
 from arch.abi.limits import PAGE_SIZE
 from arch.datamodel import ByteOrder
 
-ET_DYN, PT_LOAD, PT_DYNAMIC, PF_X, PF_R = 3, 1, 2, 1, 4
-STB_GLOBAL, STB_WEAK, STT_FUNC, STT_OBJECT, SHN_ABS = 1, 2, 2, 1, 0xFFF1
 (DT_NULL, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME) = (0, 4, 5, 6, 10, 11, 14)
 DT_VERSYM, DT_VERDEF, DT_VERDEFNUM = 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFD
 VER_FLG_BASE, VER_NDX_BASE, VER_NDX_OURS = 1, 1, 2

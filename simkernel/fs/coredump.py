@@ -20,6 +20,9 @@ from arch.abi.elf import (  # fmt: skip
     NT_FILE,
     NT_PRPSINFO,
     NT_SIGINFO,
+    PF_R,
+    PF_W,
+    PF_X,
     PT_LOAD,
     PT_NOTE,
 )
@@ -45,7 +48,6 @@ from simkernel.kernel.ptrace.registers import floating, general
 from simkernel.kernel.sigpending import SigInfo
 from simkernel.kernel.task import CoreState, Task
 
-PF_X, PF_W, PF_R = 1, 2, 4
 NAME_MAX_TEXT, ARGS_SIZE, COMM_SIZE = 128, 80, 16
 
 
