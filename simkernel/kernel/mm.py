@@ -72,10 +72,7 @@ class MmHome(Protocol):
 
     @property
     def events(self) -> SpaceListener | None: ...  # there while somebody listens
-
-    def lowest_fixed(self) -> int:
-        """The lowest address that the current task may ask for."""
-        ...
+    def lowest_fixed(self) -> int: ...  # the lowest address that the current task may ask for
 
     max_map_count: int  # vm.max_map_count
 
@@ -334,8 +331,7 @@ class Mm:
         self.soft_dirty = set()
         for vma in self.vmas:
             vma.soft_dirty = False
-            if vma.prot & PROT_WRITE:
-                self._write_protect(vma)
+            self._write_protect(vma)
 
     def present(self, start: int, end: int) -> list[int]:
         """Addresses of the present pages in [start, end)."""
@@ -545,10 +541,9 @@ class Mm:
                 copy.ops.opened()
         for page, phys in self.pages.items():
             there = new.find(page)
-            if there is None or there.advice & VM_WIPEONFORK:
-                continue
-            get(phys)
-            new.pages[page] = phys
+            if there is not None and not there.advice & VM_WIPEONFORK:
+                get(phys)
+                new.pages[page] = phys
         new.soft_dirty = set(self.soft_dirty) if self.soft_dirty is not None else None
         for vma in self.vmas:
             if not vma.shared and vma.prot & PROT_WRITE:
