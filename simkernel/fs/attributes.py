@@ -11,6 +11,7 @@ from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFIFO, S_IFMT, S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.inode import Inode, Mount, Path, in_group, inode_permission, to_bytes
 from simkernel.fs.namei import (
@@ -30,7 +31,7 @@ def sys_chdir(k: FsKernel, filename: int) -> int:
     """chdir(2)."""
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
     inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    k.current.fs.set_pwd(path)
+    fs_of(k.current).set_pwd(path)
     return 0
 
 
@@ -41,7 +42,7 @@ def sys_fchdir(k: FsKernel, fd: int) -> int:
     if file.f_path.dentry.children is None:
         return -ENOTDIR
     inode_permission(file.f_inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    k.current.fs.set_pwd(file.f_path)
+    fs_of(k.current).set_pwd(file.f_path)
     return 0
 
 
@@ -53,7 +54,7 @@ def sys_chroot(k: FsKernel, filename: int) -> Body:
     allowed = (yield k.call("capable", CAP_SYS_CHROOT)) if k.vfs.probed else k.capable(CAP_SYS_CHROOT)
     if not allowed:
         return -EPERM
-    k.current.fs.set_root(path)
+    fs_of(k.current).set_root(path)
     return 0
 
 
@@ -62,7 +63,7 @@ def sys_getcwd(k: FsKernel, buf: int, size: int) -> int:
     """getcwd(2): the length with the NUL."""
     from simkernel.fs.inode import prepend_path
 
-    fs = k.current.fs
+    fs = fs_of(k.current)
     if not fs.pwd.dentry.hashed:
         return -ENOENT
     text, reachable = prepend_path(fs.pwd, fs.root)
@@ -78,8 +79,8 @@ def sys_getcwd(k: FsKernel, buf: int, size: int) -> int:
 @syscall("umask", "int mask", source="kernel/sys.c")
 def sys_umask(k: FsKernel, mask: int) -> int:
     """umask(2)."""
-    old: int = k.current.fs.umask
-    k.current.fs.set_umask(mask & S_IRWXUGO)
+    old: int = fs_of(k.current).umask
+    fs_of(k.current).set_umask(mask & S_IRWXUGO)
     return old
 
 

@@ -47,6 +47,7 @@ from simkernel.fs import (
 from simkernel.fs.bpffs import register_bpffs
 from simkernel.fs.cgroup import Cgroup, CgroupNode
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock
 from simkernel.fs.nsfs import Namespaces
@@ -143,7 +144,7 @@ def _leave(k: FsKernel, task: Task) -> None:
 
 def group_of_fd(k: FsKernel, fd: int) -> Cgroup:
     """The group whose directory is open.  EBADF."""
-    file = k.current.files.fds.get(fd) if k.current.files is not None else None
+    file = files_of(k.current).fds.get(fd) if k.current.files is not None else None
     inode = file.f_inode if file is not None else None
     if not isinstance(inode, pseudo.PseudoInode) or not isinstance(inode.node, Cgroup):
         raise KernelError(EBADF, "no directory of cgroup2")

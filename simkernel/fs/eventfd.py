@@ -20,6 +20,7 @@ from arch.abi.poll import POLLERR, POLLIN, POLLOUT
 from arch.abi.stat import S_IFREG
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Path
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
 from simkernel.kernel.face import Body
@@ -173,7 +174,7 @@ def sys_memfd_create(k: FsKernel, uname: int, flags: int) -> int:
     file = unlinked_file(k, "memfd:" + raw.decode("utf-8", "surrogateescape"), O_LARGEFILE, _memfd_name)
     if flags & MFD_ALLOW_SEALING:
         file.f_inode.seals &= ~F_SEAL_SEAL
-    files = k.current.files
+    files = files_of(k.current)
     fd: int = files.get_unused_fd(bool(flags & MFD_CLOEXEC))
     files.install(fd, file)
     return fd

@@ -51,6 +51,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.dnotify import fcntl_dirnotify
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fasync import fasync, get_owner, owner_ex, owner_of, owner_uids, set_owner, set_signal
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, Inode
 from simkernel.fs.leases import get_lease, set_lease
 from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
@@ -69,7 +70,7 @@ def sys_dup(k: FsKernel, fildes: int) -> int:
 
 def _dup_from(k: FsKernel, fd: int, start: int, cloexec: bool) -> int:
     file = k.vfs.file_of(k, k.current, fd)
-    files = k.current.files
+    files = files_of(k.current)
     new: int = files.get_unused_fd(cloexec, start)
     files.install(new, file.get())
     return new
@@ -77,7 +78,7 @@ def _dup_from(k: FsKernel, fd: int, start: int, cloexec: bool) -> int:
 
 def _dup_to(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
     """ksys_dup3() without its first checks: close what is there, install."""
-    files = k.current.files
+    files = files_of(k.current)
     file = files.fds.get(oldfd)
     if file is None or newfd >= files.limit():
         return -EBADF
@@ -151,7 +152,7 @@ def _seals(k: FsKernel, file: File, add: int | None) -> int:
 def do_fcntl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     """do_fcntl(): by command."""
     file: File = k.vfs.file_of(k, k.current, fd)
-    files = k.current.files
+    files = files_of(k.current)
     if file.f_mode & c.FMODE_PATH and cmd not in (F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL):
         return -EBADF
     if cmd in (F_DUPFD, F_DUPFD_CLOEXEC):
@@ -239,7 +240,7 @@ def cmd_on_regular(file: File) -> bool:
 def sys_ioctl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     """ioctl(2): a few commands are for every file, the rest is the file's."""
     file: File = k.vfs.fget(fd)
-    files = k.current.files
+    files = files_of(k.current)
     if cmd in (FIOCLEX, FIONCLEX):
         files.set_cloexec(fd, cmd == FIOCLEX)
         return 0

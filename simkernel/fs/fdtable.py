@@ -210,9 +210,33 @@ class FsStruct:
         self.mirror.mem.free(self.addr)
 
 
+def files_of(task: Task) -> FilesStruct:
+    """task->files, of a task that has them."""
+    files = task.files
+    assert isinstance(files, FilesStruct)
+    return files
+
+
+def files_if_any(task: Task) -> FilesStruct | None:
+    """task->files; None once the task has let go of them."""
+    return None if task.files is None else files_of(task)
+
+
+def fs_of(task: Task) -> FsStruct:
+    """task->fs, of a task that has one."""
+    fs = task.fs
+    assert isinstance(fs, FsStruct)
+    return fs
+
+
+def fs_if_any(task: Task) -> FsStruct | None:
+    """task->fs; None once the task has let go of it."""
+    return None if task.fs is None else fs_of(task)
+
+
 def publish_task_files(mirror: Mirror, task: Task) -> None:
     """task->files, task->fs and the users' counts."""
-    files, fs = task.files, task.fs
+    files, fs = files_if_any(task), fs_if_any(task)
     if task.addr:
         layout = mirror.struct("struct task_struct")
         layout.set(task.addr, "files", files.addr if files is not None else 0)

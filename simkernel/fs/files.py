@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.sched import CLONE_FILES, CLONE_FS
 from simkernel.fs.face import FsKernel
-from simkernel.fs.fdtable import FsStruct, publish_task_files
+from simkernel.fs.fdtable import FsStruct, files_if_any, files_of, fs_if_any, publish_task_files
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 
@@ -14,7 +14,7 @@ from simkernel.kernel.kfunc import kernel_function
 )
 def copy_files(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its descriptors: the parent's own table with CLONE_FILES, else a copy."""
-    task, old = k.tasks.at(tsk), k.current.files
+    task, old = k.tasks.at(tsk), files_if_any(k.current)
     if old is None:
         task.files = None
     elif clone_flags & CLONE_FILES:
@@ -31,7 +31,7 @@ def copy_files(k: FsKernel, clone_flags: int, tsk: int) -> int:
 )
 def copy_fs(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its root, working directory and umask; and what else /proc keeps per process."""
-    task, old = k.tasks.at(tsk), k.current.fs
+    task, old = k.tasks.at(tsk), fs_if_any(k.current)
     task.signal.oom_score_adj = k.current.signal.oom_score_adj
     if task.signal.addr:
         k.mirror.store_oom_score_adj(task)
@@ -51,7 +51,7 @@ def copy_fs(k: FsKernel, clone_flags: int, tsk: int) -> int:
 def exit_files(k: FsKernel, tsk: int) -> Body:
     """Let go of the descriptor table; the last user closes every file, lowest descriptor first."""
     task = k.tasks.at(tsk)
-    files, task.files = task.files, None
+    files, task.files = files_if_any(task), None
     if files is None:
         return 0
     files.count -= 1
@@ -69,7 +69,7 @@ def exit_files(k: FsKernel, tsk: int) -> Body:
 def exit_fs(k: FsKernel, tsk: int) -> int:
     """Let go of root and working directory."""
     task = k.tasks.at(tsk)
-    fs, task.fs = task.fs, None
+    fs, task.fs = fs_if_any(task), None
     if fs is not None:
         fs.count -= 1
         publish_task_files(k.vfs.mirror, task)
@@ -81,7 +81,7 @@ def exit_fs(k: FsKernel, tsk: int) -> int:
 @kernel_function("void do_close_on_exec(struct files_struct *files)", source="fs/file.c")
 def do_close_on_exec(k: FsKernel, files_addr: int) -> Body:
     """execve: close what is marked so, lowest first."""
-    files = k.current.files
+    files = files_of(k.current)
     for fd in sorted(files.close_on_exec):
         file = files.remove(fd)
         if file is not None:

@@ -53,6 +53,7 @@ from arch.abi.mount import (
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import EMPTY_FOPS, File, FileOperations, Mount, Path, SuperBlock
 from simkernel.fs.landlock_access import check_mounts
 from simkernel.fs.namei import LOOKUP_FOLLOW
@@ -275,7 +276,7 @@ def detached_fd(k: FsKernel, mnt: Mount, cloexec: bool) -> int:
     if mnt not in mounts.all:
         mounts.enter(mnt)
     mounts.detached.add(mnt)
-    files = k.current.files
+    files = files_of(k.current)
     fd: int = files.get_unused_fd(cloexec)
     files.install(fd, path_file(k, Path(mnt, mnt.mnt_root), c.FMODE_NEED_UNMOUNT))
     return fd

@@ -32,6 +32,7 @@ from arch.abi.stat import S_IFIFO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
 from simkernel.fs.terminal import PtyEnd, Terminal
 from simkernel.fs.tty.devpts import open_controlling
@@ -152,10 +153,10 @@ def install_stdio(
     for fd, stream in enumerate((stdin, stdout, stderr)):
         if stream is None:
             continue
-        if fd == 2 and stderr is stdout and 1 in task.files.fds:
-            task.files.install(2, task.files.fds[1].get())
+        if fd == 2 and stderr is stdout and 1 in files_of(task).fds:
+            files_of(task).install(2, files_of(task).fds[1].get())
             continue
-        task.files.install(fd, open_host_stream(vfs, stream, fd))
+        files_of(task).install(fd, open_host_stream(vfs, stream, fd))
 
 
 def _open_terminal(vfs: Vfs, stream: HostInput | HostOutput, fd: int) -> File:

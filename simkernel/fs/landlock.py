@@ -12,6 +12,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import FileOperations
 from simkernel.fs.landlock_access import ACCESS_FILE, is_internal
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -101,7 +102,7 @@ def sys_landlock_add_rule(k: FsKernel, ruleset_fd: int, kind: int, attr: int, fl
         raise KernelError(ENOMSG)
     if access & ~ruleset.handled:
         raise KernelError(EINVAL)
-    file = k.current.files.fds.get(parent_fd)
+    file = files_of(k.current).fds.get(parent_fd)
     if file is None:
         raise KernelError(EBADF)
     if file.f_op is RULESET_FOPS or is_internal(file.f_path):

@@ -33,6 +33,7 @@ from arch.abi.limits import S64_MAX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, Inode
 from simkernel.fs.lock_events import FL_CLOSE, FL_FLOCK, FL_OFDLCK, FL_POSIX, FL_SLEEP, LockSeen
 from simkernel.kernel.face import Body
@@ -251,7 +252,7 @@ def _read_flock(k: FsKernel, file: File, arg: int, cmd: int) -> tuple[int, Lock]
     ofd = F_OFD_GETLK <= cmd <= F_OFD_SETLKW
     if ofd and pid:
         raise KernelError(EINVAL, "l_pid must be 0")
-    owner: File | int = file if ofd else k.current.files.addr
+    owner: File | int = file if ofd else files_of(k.current).addr
     return kind, Lock(owner, kind, start, end, -1 if ofd else k.current.tgid)
 
 

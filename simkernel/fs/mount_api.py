@@ -24,6 +24,7 @@ from arch.abi.mount import (
 from arch.errors import KernelError
 from simkernel.fs import pnode
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.fsopen import ATIME_OF_ATTR, MNT_OF_ATTR, attr_flags, detached_fd, path_file
 from simkernel.fs.inode import Mount, Path
 from simkernel.fs.landlock_access import check_mounts
@@ -67,7 +68,7 @@ def sys_open_tree(k: FsKernel, dfd: int, filename: int, flags: int) -> Body:
             return -EINVAL
         copies = clone_tree(k.vfs.mounts, path, bool(flags & AT_RECURSIVE))
         return detached_fd(k, copies[path.mnt], cloexec)
-    files = k.current.files
+    files = files_of(k.current)
     fd: int = files.get_unused_fd(cloexec)
     files.install(fd, path_file(k, path))
     return fd
@@ -136,7 +137,7 @@ def _check_idmap(k: FsKernel, attr_set: int, attr_clr: int, userns_fd: int) -> b
         return False
     if attr_clr & MOUNT_ATTR_IDMAP or userns_fd > INT_MAX:
         raise KernelError(EINVAL)
-    if userns_fd not in k.current.files.fds:
+    if userns_fd not in files_of(k.current).fds:
         raise KernelError(EBADF)
     file = k.vfs.fget(userns_fd)
     if file.f_op is not NS_FILE_OPERATIONS or namespace_of(file.f_inode).kind != "user":

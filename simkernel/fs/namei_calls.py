@@ -27,6 +27,7 @@ from arch.abi.stat import (
 )
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.hooks import ACCESS_MKNOD, DEVICE_BLOCK, DEVICE_CHARACTER
 from simkernel.fs.inode import ROOT_CRED, Cred, Dentry
@@ -242,7 +243,7 @@ def _make(k: FsKernel, dfd: int, name: str, kind: int, function: str, *args: int
 
 
 def _masked(k: FsKernel, mode: int) -> int:
-    return mode & ~int(k.current.fs.umask)
+    return mode & ~int(fs_of(k.current).umask)
 
 
 @kernel_function("long do_mkdirat(int dfd, struct filename *name, umode_t mode)", source="fs/namei.c", since="5.15")

@@ -42,6 +42,7 @@ from arch.abi.stat import S_IFBLK, S_IFMT, dev_major, dev_minor
 from simkernel.fs import pnode
 from simkernel.fs.constants import FMODE_WRITE
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import fs_of
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
 from simkernel.fs.landlock_access import check_mounts
 from simkernel.fs.mounts import MNT_FLAGS, Mounts, top_of
@@ -337,7 +338,7 @@ def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
     if not new.inode.is_dir or not old.inode.is_dir:
         return -ENOTDIR
     check_mounts(k)
-    root: Path = k.current.fs.root
+    root: Path = fs_of(k.current).root
     if not new.dentry.hashed and new.dentry is not new.mnt.mnt_root:
         return -ENOENT
     if new.mnt is root.mnt or old.mnt is root.mnt:
@@ -357,10 +358,10 @@ def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
     mounts.cover(new.mnt, *place)
     for task in k.tasks.by_pid.values():  # chroot_fs_refs()
         if task.fs is not None:
-            if task.fs.root == root:
-                task.fs.set_root(new)
-            if task.fs.pwd == root:
-                task.fs.set_pwd(new)
+            if fs_of(task).root == root:
+                fs_of(task).set_root(new)
+            if fs_of(task).pwd == root:
+                fs_of(task).set_pwd(new)
     return 0
 
 

@@ -27,7 +27,7 @@ from arch.abi.sched import (
 from arch.errors import KernelError
 from simkernel.fs import pnode
 from simkernel.fs.face import FsKernel
-from simkernel.fs.fdtable import FsStruct, publish_task_files
+from simkernel.fs.fdtable import FsStruct, files_of, fs_of, publish_task_files
 from simkernel.fs.inode import Mount, Path
 from simkernel.fs.mounts import top_of
 from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
@@ -63,9 +63,9 @@ def _state(k: FsKernel, kind: str, task: Task, owner: Namespace | None) -> objec
             return UtsNamespace(uts.nodename, uts.domainname)
         return UtsNamespace(k.hostname, k.domainname)
     if kind == "mnt":
-        top = top_of(task.fs.root.mnt)
+        top = top_of(fs_of(task).root.mnt)
         copies = _copy_mounts(k, top, owner)
-        fs: FsStruct = task.fs
+        fs: FsStruct = fs_of(task)
         fs.set_root(Path(copies.get(fs.root.mnt, fs.root.mnt), fs.root.dentry))
         fs.set_pwd(Path(copies.get(fs.pwd.mnt, fs.pwd.mnt), fs.pwd.dentry))
         return copies[top]
@@ -124,7 +124,7 @@ def new_user_ns(k: FsKernel, task: Task) -> Namespace:
 
 def _chrooted(k: FsKernel) -> bool:
     """current_chrooted()."""
-    root: Path = k.current.fs.root
+    root: Path = fs_of(k.current).root
     top = top_of(root.mnt)
     return root != Path(*k.vfs.mounts.traverse(top, top.mnt_root))
 
@@ -224,13 +224,13 @@ def _unshare(k: FsKernel, flags: int) -> int:
         return -EINVAL
     if flags & HERE and not flags & CLONE_NEWUSER and not ns_capable(task, user_ns(task), CAP_SYS_ADMIN):
         return -EPERM
-    if flags & CLONE_FS and task.fs.count > 1:
-        task.fs.count -= 1
-        task.fs = FsStruct(k.vfs.mirror, task.fs.root, task.fs.pwd, task.fs.umask)
+    if flags & CLONE_FS and fs_of(task).count > 1:
+        fs_of(task).count -= 1
+        task.fs = FsStruct(k.vfs.mirror, fs_of(task).root, fs_of(task).pwd, fs_of(task).umask)
         publish_task_files(k.vfs.mirror, task)
-    if flags & CLONE_FILES and task.files.count > 1:
-        task.files.count -= 1
-        task.files = task.files.copy()
+    if flags & CLONE_FILES and files_of(task).count > 1:
+        files_of(task).count -= 1
+        task.files = files_of(task).copy()
         publish_task_files(k.vfs.mirror, task)
     if flags & (HERE | CLONE_NEWUSER):
         old, task.namespaces = task.namespaces, _create(k, flags, task)
@@ -264,12 +264,12 @@ def _enter(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> None:
     if target.kind == "time" and len(task.signal.threads) > 1:
         raise KernelError(EUSERS)
     if target.kind == "mnt":
-        if task.fs.count != 1:
+        if fs_of(task).count != 1:
             raise KernelError(EINVAL)
         top = target.state if isinstance(target.state, Mount) else k.vfs.mounts.root.mnt
         mnt, dentry = k.vfs.mounts.traverse(top, top.mnt_root)
-        task.fs.set_root(Path(mnt, dentry))
-        task.fs.set_pwd(Path(mnt, dentry))
+        fs_of(task).set_root(Path(mnt, dentry))
+        fs_of(task).set_pwd(Path(mnt, dentry))
     kinds = ("time", "time_for_children") if target.kind == "time" else (target.kind,)
     for kind in kinds:
         if target.ino == KINDS[target.kind][1]:
@@ -284,7 +284,7 @@ def _enter_user(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> 
     initial = target.ino == KINDS["user"][1]
     if target is proxy.get("user") or (initial and "user" not in proxy):
         raise KernelError(EINVAL, "it is in that one already")
-    if len(task.signal.threads) > 1 or task.fs.count != 1:
+    if len(task.signal.threads) > 1 or fs_of(task).count != 1:
         raise KernelError(EINVAL, "others share with it")
     if initial or not ns_capable(task, target, CAP_SYS_ADMIN):
         raise KernelError(EPERM)

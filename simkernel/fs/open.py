@@ -27,7 +27,7 @@ from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
-from simkernel.fs.fdtable import publish_task_files
+from simkernel.fs.fdtable import files_of, fs_of, publish_task_files
 from simkernel.fs.fsnotify import FS_OPEN
 from simkernel.fs.inode import Dentry, File, Inode
 from simkernel.fs.landlock_access import check_open
@@ -87,15 +87,15 @@ def _sys_open(k: FsKernel, dfd: int, filename: int, how: OpenHow) -> Body:
     op = OpenFlags(how.flags, how.mode, how.resolve)
     name = Filename(k, get_path_name(k, filename), filename, op)
     try:
-        fd: int = k.current.files.get_unused_fd(bool(how.flags & O_CLOEXEC))
+        fd: int = files_of(k.current).get_unused_fd(bool(how.flags & O_CLOEXEC))
         ret = yield k.call("do_filp_open", dfd, name.addr, name.op_addr)
         if vfs.is_error(ret):
-            k.current.files.put_unused_fd(fd)
+            files_of(k.current).put_unused_fd(fd)
             return vfs.error(ret)
         file = vfs.files[ret & vfs.word_mask]
         if vfs.fsnotify.active:
             vfs.fsnotify.file(file, FS_OPEN)
-        k.current.files.install(fd, file)
+        files_of(k.current).install(fd, file)
         return fd
     finally:
         name.put()
@@ -242,7 +242,7 @@ def _creation_seen(k: FsKernel, nd: NameData, dentry: Dentry, op: OpenFlags) -> 
     lock = inode_lock(k, parent)
     yield k.call("down_write", lock)
     if nd.created:
-        mode = op.mode & ~k.current.fs.umask & S_IALLUGO | S_IFREG
+        mode = op.mode & ~fs_of(k.current).umask & S_IALLUGO | S_IFREG
         yield from may(k, "security_inode_create", mirror.inode(parent), mirror.dentry(dentry), mode)
     yield k.call("up_write", lock)
 
@@ -373,7 +373,7 @@ def __fput(k: FsKernel, file_addr: int) -> Body:
 @syscall("close", "unsigned int fd", source="fs/open.c")
 def sys_close(k: FsKernel, fd: int) -> Body:
     """close(2)."""
-    files = k.current.files
+    files = files_of(k.current)
     file = files.remove(fd)
     if file is None:
         return -EBADF
@@ -385,7 +385,7 @@ def sys_close_range(k: FsKernel, fd: int, max_fd: int, flags: int) -> Body:
     """close_range(2)."""
     if flags & ~6 or fd > max_fd:
         return -EINVAL
-    files = k.current.files
+    files = files_of(k.current)
     if flags & 2 and files.count > 1:  # CLOSE_RANGE_UNSHARE
         files.count -= 1
         files = k.current.files = files.copy()

@@ -22,6 +22,7 @@ from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFMT, S_IFREG, dev_majo
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import fs_of
 from simkernel.fs.hooks import ACCESS_READ, ACCESS_WRITE, DEVICE_BLOCK, DEVICE_CHARACTER
 from simkernel.fs.inode import (
     ACC_MODE,
@@ -174,7 +175,7 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
         raise KernelError(EROFS, "read-only mount")
     check_make(vfs.k, nd.path, S_IFREG)
     may_create(parent.inode, nd.cred)
-    mode = mode_strip_sgid(parent.inode, op.mode & ~vfs.k.current.fs.umask, nd.cred)
+    mode = mode_strip_sgid(parent.inode, op.mode & ~fs_of(vfs.k.current).umask, nd.cred)
     child = parent.inode.create(parent, nd.last, mode, nd.cred)
     vfs.mirror.inode_changed(parent.inode)
     if vfs.fsnotify.active:
@@ -233,7 +234,7 @@ def _tmpfile(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, in
         raise KernelError(EROFS, "read-only mount")
     dir_ = where.dentry.inode
     inode_permission(dir_, MAY_WRITE | MAY_EXEC, nd.cred)
-    inode = dir_.tmpfile(where.dentry, op.mode & ~vfs.k.current.fs.umask, nd.cred)
+    inode = dir_.tmpfile(where.dentry, op.mode & ~fs_of(vfs.k.current).umask, nd.cred)
     dentry = Dentry(f"#{inode.i_ino}", where.dentry, inode)
     dentry.hashed = False
     return Path(where.mnt, dentry), op.flags & ~(O_TRUNC | O_CREAT | O_EXCL), False

@@ -8,6 +8,7 @@ from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.signal import SI_TKILL, SI_USER
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.proc_pid import PidDir
 from simkernel.fs.pseudo import PseudoInode
@@ -133,7 +134,7 @@ def sys_pidfd_getfd(k: FsKernel, pidfd: int, fd: int, flags: int) -> int:
     if not ptrace_may_access(k, task):
         return -EPERM
     file = k.vfs.file_of(k, task, fd)
-    files = k.current.files
+    files = files_of(k.current)
     new: int = files.get_unused_fd(True)
     files.install(new, file.get())
     return new

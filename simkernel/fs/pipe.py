@@ -21,6 +21,7 @@ from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -398,7 +399,7 @@ def sys_pipe2(k: FsKernel, fildes: int, flags: int) -> int:
     """pipe2(2)."""
     if flags & ~(O_CLOEXEC | O_NONBLOCK | O_DIRECT):
         return -EINVAL
-    files = k.current.files
+    files = files_of(k.current)
     cloexec = bool(flags & O_CLOEXEC)
     first = files.get_unused_fd(cloexec)
     try:

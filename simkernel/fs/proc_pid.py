@@ -10,6 +10,7 @@ from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import Fault, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of, fs_of
 from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
 from simkernel.fs.nodes import Dir, Link, Node, OpenNode, PseudoFile
@@ -73,7 +74,7 @@ class FdDir(Node):
 
     def entries(self) -> dict[str, Node]:
         """All of them."""
-        files = self.task.files
+        files = files_of(self.task)
         if files is None:
             return {}
         out = {}
@@ -85,7 +86,7 @@ class FdDir(Node):
 
     def lookup(self, name: str) -> Node | None:
         """One descriptor."""
-        files = self.task.files
+        files = files_of(self.task)
         if files is None or not name.isdigit() or name != str(int(name)):
             return None
         fd = int(name)
@@ -385,7 +386,7 @@ class PidDir(Dir):
             add("net", TaskNet(k, task))
 
         def root() -> Path:
-            here: Path = task.fs.root if task.fs is not None else vfs.mounts.root
+            here: Path = fs_of(task).root if task.fs is not None else vfs.mounts.root
             return here
 
         def memory(
@@ -406,8 +407,8 @@ class PidDir(Dir):
         text("statm", lambda: statm_line(task))
         memory("maps", lambda: "".join(task.mm.maps()) if task.mm is not None else "")
         add("mem", MemFile(k, task))
-        add("cwd", _magic(k, task, lambda: task.fs.pwd if task.fs is not None else None))
-        add("root", _magic(k, task, lambda: task.fs.root if task.fs is not None else None))
+        add("cwd", _magic(k, task, lambda: fs_of(task).pwd if task.fs is not None else None))
+        add("root", _magic(k, task, lambda: fs_of(task).root if task.fs is not None else None))
         add("exe", _magic(k, task, lambda: _exe(task)))
         text("mounts", lambda: show_mounts(vfs, root()), fops=MOUNTS_FOPS)
         text("mountinfo", lambda: show_mountinfo(vfs, root()), fops=MOUNTS_FOPS)

@@ -12,6 +12,7 @@ from arch.abi.resource import RLIMIT_SIGPENDING
 from arch.abi.time import USER_TICK_NSEC
 from arch.errors import Fault, KernelError
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_if_any, files_of, fs_if_any
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
@@ -172,7 +173,7 @@ def cpu_list(mask: int) -> str:
 
 def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> str:
     """/proc/PID/status.  fs/proc/array.c:proc_pid_status(); lines came with the versions of features.py."""
-    files, fs, mm, has = task.files, task.fs, task.mm, k.vfs.names
+    files, fs, mm, has = files_if_any(task), fs_if_any(task), task.mm, k.vfs.names
     out = [f"Name:\t{escape_comm(task)}\n"]
     if fs is not None and has.status_umask:
         out.append(f"Umask:\t{fs.umask:04o}\n")
@@ -262,10 +263,10 @@ def sched_text(task: Task) -> str:
 
 def fdinfo_text(k: FsKernel, task: Task, fd: int) -> str:
     """/proc/PID/fdinfo/FD."""
-    file = task.files.fds.get(fd)
+    file = files_of(task).fds.get(fd)
     if file is None:
         raise KernelError(ENOENT, "closed")
-    flags = file.f_flags | (O_CLOEXEC if fd in task.files.close_on_exec else 0)
+    flags = file.f_flags | (O_CLOEXEC if fd in files_of(task).close_on_exec else 0)
     out = f"pos:\t{file.f_pos}\nflags:\t0{k.vfs.abi.flags_to_user(flags):o}\nmnt_id:\t{file.f_path.mnt.mnt_id}\n"
     if k.vfs.names.fdinfo_for_all:
         out += f"ino:\t{file.f_inode.i_ino}\n"

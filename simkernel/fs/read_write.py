@@ -12,6 +12,7 @@ from arch.abi.internal import READ, WRITE
 from arch.abi.limits import MAX_RW_COUNT, S64_MAX
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.fsnotify import FS_ACCESS, FS_MODIFY
 from simkernel.fs.inode import File
 from simkernel.fs.uio import IovIter, Kiocb, import_iovec
@@ -213,7 +214,7 @@ def new_sync_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int)
 
 def _shared_position(k: FsKernel, file: File) -> int:
     """fdget_pos(): the lock of a position that somebody else could move meanwhile; 0 when nobody can."""
-    if file.f_mode & c.FMODE_ATOMIC_POS and (file.f_count > 1 or k.current.files.count > 1):
+    if file.f_mode & c.FMODE_ATOMIC_POS and (file.f_count > 1 or files_of(k.current).count > 1):
         return pos_lock(k, file)
     return 0
 

@@ -15,6 +15,7 @@ from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.poll import POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, FileOperations
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
@@ -175,13 +176,13 @@ def _addfd(k: FsKernel, listener: Listener, arg: int, size: int) -> int:
         wanted and not flags & SECCOMP_ADDFD_FLAG_SETFD
     ):
         raise KernelError(EINVAL)
-    if source not in k.current.files.fds:
+    if source not in files_of(k.current).fds:
         raise KernelError(EBADF)
     file = k.vfs.fget(source)
     call = listener.find(number)
     if call.state != SENT:
         raise KernelError(EINPROGRESS)
-    files, cloexec = call.task.files, bool(fd_flags & O_CLOEXEC)
+    files, cloexec = files_of(call.task), bool(fd_flags & O_CLOEXEC)
     fd: int
     if flags & SECCOMP_ADDFD_FLAG_SETFD:
         if wanted >= call.task.rlimits[7][0]:

@@ -25,6 +25,7 @@ from arch.abi.time import CLOCK_MONOTONIC, NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File
 from simkernel.kernel.clock import HRTIMER_MODE_ABS
 from simkernel.kernel.face import Body, Steps
@@ -91,7 +92,7 @@ class PollCall:
     def check(self, queues: list[WaitQueue]) -> int:
         """do_poll(): how many are ready."""
         count = 0
-        fds = self.k.current.files.fds
+        fds = files_of(self.k.current).fds
         for i, (fd, events) in enumerate(self.rows):
             mask = 0
             if fd >= 0:
@@ -116,7 +117,7 @@ class PollCall:
 )
 def do_sys_poll(k: FsKernel, ufds: int, nfds: int, end_time: int) -> Body:
     """Poll until something is ready; the timeout is found by the address of end_time."""
-    if nfds > k.current.files.limit():
+    if nfds > files_of(k.current).limit():
         return -EINVAL
     timeout: int | None = k.vfs.timeouts[end_time] if end_time else None
     call = PollCall(k, ufds, nfds)
@@ -234,13 +235,13 @@ class SelectCall:
 
     def check_fds(self) -> int:
         """EBADF for a descriptor that is not open."""
-        fds = self.k.current.files.fds
+        fds = files_of(self.k.current).fds
         every = self.wanted[0] | self.wanted[1] | self.wanted[2]
         return -EBADF if any(fd not in fds for fd in every) else 0
 
     def check(self, queues: list[WaitQueue]) -> int:
         """do_select(): how many bits are set."""
-        fds = self.k.current.files.fds
+        fds = files_of(self.k.current).fds
         self.result = [set(), set(), set()]
         for fd in sorted(self.wanted[0] | self.wanted[1] | self.wanted[2]):
             file = fds.get(fd)
@@ -269,7 +270,7 @@ class SelectCall:
 def _select(k: FsKernel, n: int, inp: int, outp: int, exp: int, timeout_ns: int | None) -> Body:
     if n < 0:
         return -EINVAL
-    n = min(n, max(k.current.files.max_fds, 64))
+    n = min(n, max(files_of(k.current).max_fds, 64))
     call = SelectCall(k, n, inp, outp, exp)
     bad = call.check_fds()
     if bad:

@@ -35,7 +35,7 @@ from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.cgroup import Cgroups
-from simkernel.fs.fdtable import FilesStruct, FsStruct, publish_task_files
+from simkernel.fs.fdtable import FilesStruct, FsStruct, files_of, fs_of, publish_task_files
 from simkernel.fs.features import Features
 from simkernel.fs.fsnotify import FsNotify, Group, Mark
 from simkernel.fs.hooks import FsPrograms
@@ -221,7 +221,7 @@ class Vfs:
         if any(f.f_path.mnt is mnt for f in self.files.values()):
             return True
         for task in self.k.tasks.by_pid.values():
-            fs = task.fs
+            fs = fs_of(task)
             if fs is not None and (fs.pwd.mnt is mnt or fs.root.mnt is mnt):
                 return True
         return False
@@ -234,7 +234,7 @@ class Vfs:
     def nameidata(self, dfd: int, name: str, flags: int = 0, cred: Cred | None = None) -> NameData:
         """set_nameidata() for a path of the current task; EBADF for a bad dfd with a relative name."""
         k = self.k
-        fs = k.current.fs
+        fs = fs_of(k.current)
         if name.startswith("/") or dfd == AT_FDCWD:
             base = fs.pwd
         else:
@@ -247,7 +247,7 @@ class Vfs:
             if not empty:
                 raise KernelError(ENOENT, "empty path")
             if dfd == AT_FDCWD:
-                pwd: Path = self.k.current.fs.pwd
+                pwd: Path = fs_of(self.k.current).pwd
                 return pwd
             return self.file_of(self.k, self.k.current, dfd).f_path
         return self.nameidata(dfd, name, flags).lookup(name)
@@ -259,7 +259,7 @@ class Vfs:
 
     def d_path(self, path: Path) -> str:
         """Text of the path as the current task sees it."""
-        fs = self.k.current.fs
+        fs = fs_of(self.k.current)
         return d_path(path, fs.root if fs is not None else self.mounts.root)
 
     def userns_arg(self, path: Path) -> tuple[int, ...]:
@@ -277,7 +277,7 @@ class Vfs:
     def somebody_is_in(self, dentry: Dentry) -> bool:
         """Is it a task's working directory or root?"""
         for task in self.k.tasks.by_pid.values():
-            fs = task.fs
+            fs = fs_of(task)
             if fs is not None and dentry in (fs.pwd.dentry, fs.root.dentry):
                 return True
         return False
@@ -378,7 +378,7 @@ class Vfs:
         used = any(file.f_inode.i_sb is sb or file.f_path.mnt.mnt_sb is sb for file in self.files.values())
         for task in self.k.tasks.by_pid.values():
             if task.fs is not None:
-                used = used or sb in (task.fs.pwd.mnt.mnt_sb, task.fs.root.mnt.mnt_sb)
+                used = used or sb in (fs_of(task).pwd.mnt.mnt_sb, fs_of(task).root.mnt.mnt_sb)
         if sb in self.unmounted:
             self.unmounted.remove(sb)
         if used or sb.mounts:
@@ -393,7 +393,7 @@ class Vfs:
 
     def file_of(self, k: KernelFace, task: Task, fd: int) -> File:
         """fdget_raw(): the File behind a descriptor, also an O_PATH one; EBADF."""
-        files: FilesStruct = task.files
+        files: FilesStruct = files_of(task)
         if files is not None:
             file = files.fds.get(fd)
             if file is not None:
@@ -402,7 +402,7 @@ class Vfs:
 
     def fget(self, fd: int) -> File:
         """fdget() of the current task: EBADF for O_PATH descriptors too."""
-        file: File | None = self.k.current.files.fds.get(fd)
+        file: File | None = files_of(self.k.current).fds.get(fd)
         if file is None or file.f_mode & c.FMODE_PATH:
             raise KernelError(EBADF, f"no descriptor {fd}")
         return file
@@ -488,7 +488,7 @@ class Vfs:
 
     def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: object, flags: int) -> int:
         """A new descriptor of the current task on an anonymous inode."""
-        files: FilesStruct = k.current.files
+        files: FilesStruct = files_of(k.current)
         fd = files.get_unused_fd(flags & O_CLOEXEC != 0)
         files.install(fd, self.anon_file(name, ops, private, flags))
         return fd
@@ -511,7 +511,7 @@ class Vfs:
 
     def set_cwd(self, k: KernelFace, task: Task, path: str) -> None:
         """Start a task in another directory."""
-        task.fs.set_pwd(self.resolve(path))
+        fs_of(task).set_pwd(self.resolve(path))
 
 
 def _socket_name(dentry: Dentry) -> str:

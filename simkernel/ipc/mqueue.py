@@ -41,6 +41,7 @@ from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.fdtable import files_of, fs_of
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, Path, SuperBlock, inode_permission, to_str
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.vfs import FsType
@@ -241,7 +242,7 @@ def _new_queue(k: IpcKernel, root: Dentry, name: str, mode: int, attr: list[int]
         top = (HARD_MSGMAX, HARD_MSGSIZEMAX) if big else (limits["msg_max"], limits["msgsize_max"])
         if maxmsg <= 0 or msgsize <= 0 or maxmsg > top[0] or msgsize > top[1]:
             raise KernelError(EINVAL)
-    inode = MqInode(k, mode & ~k.current.fs.umask, maxmsg, msgsize)
+    inode = MqInode(k, mode & ~fs_of(k.current).umask, maxmsg, msgsize)
     inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
     return root.add(name, inode)
 
@@ -257,7 +258,7 @@ def do_mq_open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> i
 
 def _open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> int:
     wanted = _read_attr(k, attr) if attr and oflag & O_CREAT else None
-    name, root, files = _name(k, u_name), k.mqueue.sb.s_root, k.current.files
+    name, root, files = _name(k, u_name), k.mqueue.sb.s_root, files_of(k.current)
     fd: int = files.get_unused_fd(bool(oflag & O_CLOEXEC))
     try:
         assert root.children is not None

@@ -101,6 +101,12 @@ class ControllingTerminal(Protocol):
         """disassociate_ctty()."""
 
 
+class OpenFiles(Protocol):
+    """What the core knows of a task's descriptors (simkernel/fs/fdtable.py: FilesStruct)."""
+
+    close_on_exec: set[int]
+
+
 class IntervalTimer(Protocol):
     """One of setitimer(2)'s three (calls/time.py)."""
 
@@ -337,8 +343,8 @@ class Task(TaskSlots):
         self.regs = 0  # kernel address of its user struct pt_regs, at the top of the stack
         self.mm: Mm | None = None
         self.user: Memory | None = None
-        self.files: Any = None
-        self.fs: Any = None
+        self.files: OpenFiles | None = None
+        self.fs: object = None  # simkernel/fs/fdtable.py: FsStruct
         self.signal: SignalStruct = SignalStruct()
         self.cred = Cred()
         self.shown_cred: Cred | None = None  # what task->cred points to: publish_cred()

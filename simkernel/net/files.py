@@ -20,6 +20,7 @@ from arch.abi.socket import (
 from arch.abi.stat import S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
@@ -132,7 +133,7 @@ def _socket_name(dentry: Dentry) -> str:
 def new_socket_fd(k: NetKernel, socket: Socket, flags: int) -> int:
     """sock_map_fd(): a descriptor for a socket."""
     file_flags = O_RDWR | (O_NONBLOCK if flags & SOCK_NONBLOCK else 0)
-    files = k.current.files
+    files = files_of(k.current)
     fd = files.get_unused_fd(bool(flags & SOCK_CLOEXEC))
     socket.file = socket_file(k, socket, file_flags)
     files.install(fd, socket.file)

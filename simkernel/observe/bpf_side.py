@@ -37,6 +37,7 @@ from bpf.maps.base import BpfMap
 from simkernel.fs.bpffs import BpfInode
 from simkernel.fs.cgroup import Cgroup as FsCgroup
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Path, to_str
 from simkernel.fs.pseudo import PseudoInode
 from simkernel.kernel.namespaces import KINDS
@@ -203,7 +204,7 @@ class BpfSide(ABC):
 
     def close(self, fd: int) -> None:
         """close_fd(): a program cannot make the CPU run __fput(), so what the last reference does is done at once."""
-        file = self.k.current.files.remove(fd)
+        file = files_of(self.k.current).remove(fd)
         if file is None:
             raise KernelError(EBADF)
         self.k.vfs.put_file(file)

@@ -23,6 +23,7 @@ from bpf.maps.base import BpfMap
 from bpf.maps.sock_map import SockMap
 from bpf.maps.storage import LocalStorageMap
 from simkernel.fs.cgroup import Cgroup
+from simkernel.fs.fdtable import files_of
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import current_net
@@ -53,8 +54,8 @@ def task_files(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         task = k.tasks.at(row["task"])
         if task.files is None or task.tgid != task.pid:
             continue
-        for fd in sorted(task.files.fds):
-            file = task.files.fds.get(fd)
+        for fd in sorted(files_of(task).fds):
+            file = files_of(task).fds.get(fd)
             if file is not None:
                 yield {**row, "fd": fd, "file": file.addr}
 

@@ -54,6 +54,7 @@ from arch.abi.signal import SIGINT, SIGQUIT, SIGTSTP
 from arch.abi.termios import NCCS, TCIFLUSH, TCIOFF, TCIOFLUSH, TCION, TCOFLUSH, TCOOFF, TCOON, VSTART, VSTOP
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File
 from simkernel.fs.tty.n_tty import Termios
 from simkernel.fs.tty.tty import TtyEnd
@@ -269,7 +270,7 @@ def _plain(k: FsKernel, tty: TtyEnd, file: File, cmd: int, arg: int) -> int | No
 
 def _open_peer(k: FsKernel, master: TtyEnd, flags: int) -> Steps[int]:
     """ptm_open_peer(): the slave by its master's descriptor."""
-    files = k.current.files
+    files = files_of(k.current)
     fd: int = files.get_unused_fd(bool(flags & O_CLOEXEC))
     path = master.peer_path
     peer = k.vfs.new_file(path, flags & ~O_CLOEXEC, k.vfs.fops_for(path.inode))

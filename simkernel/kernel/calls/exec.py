@@ -93,7 +93,10 @@ def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: i
     file = k.vfs.open_exec(k, name, fd, flags)
     shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
     bprm = LinuxBinprm(file, shown, args or [b""], env)
-    bprm.by_cloexec_fd = shown is not name and fd in k.current.files.close_on_exec  # BINPRM_FLAGS_PATH_INACCESSIBLE
+    files = k.current.files
+    bprm.by_cloexec_fd = (
+        shown is not name and files is not None and fd in files.close_on_exec
+    )  # BINPRM_FLAGS_PATH_INACCESSIBLE
     bprm.addr = k.mirror.binprm_memory(bprm)
     k.exec.binprms.append(bprm)
     try:

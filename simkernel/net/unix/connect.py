@@ -7,6 +7,7 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
 from arch.errors import KernelError
+from simkernel.fs.fdtable import files_of
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import may
@@ -154,7 +155,9 @@ def socketpair(k: NetKernel, family: int, type_: int, protocol: int, usockvec: i
         k.usercopy.copy_to_user(usockvec, first.to_bytes(4, order) + second.to_bytes(4, order))
     except KernelError:
         for fd in (first, second):
-            yield k.call("filp_close", k.current.files.remove(fd).addr, k.current.files.addr)
+            file = files_of(k.current).remove(fd)
+            if file is not None:
+                yield k.call("filp_close", file.addr, files_of(k.current).addr)
         raise
     return 0
 

@@ -8,6 +8,7 @@ from arch.abi.socket import AF_UNIX, UNIX_PATH_MAX
 from arch.abi.stat import S_IFMT, S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.fdtable import fs_of
 from simkernel.fs.inode import Inode, inode_permission, to_str
 from simkernel.fs.landlock_access import check_make
 from simkernel.fs.namei import lookup_create
@@ -67,7 +68,7 @@ def _make_inode(k: NetKernel, path: str, only_check: bool) -> Inode:
     inode_permission(parent.inode, c.MAY_WRITE | c.MAY_EXEC, nd.cred)
     if only_check:
         return parent.inode
-    made = parent.inode.mknod(parent, nd.last, S_IFSOCK | 0o777 & ~k.current.fs.umask, 0, nd.cred)
+    made = parent.inode.mknod(parent, nd.last, S_IFSOCK | 0o777 & ~fs_of(k.current).umask, 0, nd.cred)
     inode: Inode = made.inode
     return inode
 

@@ -17,6 +17,7 @@ from arch.abi.socket import (
     UCRED_SIZE,
 )
 from arch.errors import KernelError
+from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File
 from simkernel.kernel.face import Steps
 from simkernel.kernel.user_namespace import OVERFLOW_ID
@@ -116,8 +117,8 @@ def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> St
     room = max(0, message.control_room - len(message.control_out) - word - 8) // 4
     fds = []
     for file in files[:room]:
-        fd = k.current.files.get_unused_fd(bool(flags & MSG_CMSG_CLOEXEC))
-        k.current.files.install(fd, file)
+        fd = files_of(k.current).get_unused_fd(bool(flags & MSG_CMSG_CLOEXEC))
+        files_of(k.current).install(fd, file)
         fds.append(fd)
     if len(files) > len(fds):
         message.out_flags |= MSG_CTRUNC
