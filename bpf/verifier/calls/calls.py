@@ -16,9 +16,10 @@ from bpf.verifier.access import dynptr, dynptr_slots
 from bpf.verifier.access.memory import check_mem_access
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_unknown, release_reference
-from bpf.verifier.access.slot_objects import DYNPTR_SKB, invalidate
+from bpf.verifier.access.slot_objects import DYNPTR_SKB
 from bpf.verifier.calls.args import BPF_PTR_POISON, check_func_arg
 from bpf.verifier.calls.fmt import bprintf_is_valid
+from bpf.verifier.calls.moved_packets import forget_packet_pointers
 from bpf.verifier.calls.sections import check_sections_in, check_sleep_here
 from bpf.verifier.calls.subprog import (
     SetCalleeState,
@@ -35,9 +36,6 @@ from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.state import DEF_NOT_SUBREG, NOTHING_HELD, UNKNOWN, UNREADABLE, Reg, Value, known_zero
 from bpf.verifier.domain.types import (
     ARG_PTR_TO_DYNPTR,
-    DYNPTR_TYPE_SKB,
-    DYNPTR_TYPE_SKB_META,
-    DYNPTR_TYPE_XDP,
     MEM_ALLOC,
     MEM_PERCPU,
     MEM_RDONLY,
@@ -48,7 +46,6 @@ from bpf.verifier.domain.types import (
     PTR_TO_MAP_VALUE,
     PTR_TO_MEM,
     PTR_TO_PACKET,
-    PTR_TO_PACKET_END,
     PTR_TO_PACKET_META,
     PTR_TO_SOCK_COMMON,
     PTR_TO_SOCKET,
@@ -176,8 +173,11 @@ def check_helper_call(env: Env, insn: Insn) -> None:
         env.facts.call_get_stack = True
     if func_id == uapi.BPF_FUNC_get_func_ip:
         _check_get_func_ip(env, func_id)
-    if fn.changes_pkt_data or meta.changes_packet:
-        _forget_packet_pointers(env)
+    moved = func_id == uapi.BPF_FUNC_tail_call and env.rules.tail_calls_move_packets
+    if moved and env.rules.tail_calls_return and not env.cur.curframe:
+        moved = False  # a tail call of the main function does not come back
+    if fn.changes_pkt_data or moved or meta.changes_packet:
+        forget_packet_pointers(env)
 
 
 # ---- arguments, once all are known ----
@@ -471,12 +471,3 @@ def _refine_processor(value: Value, last: int) -> None:
     value.umax = value.u32_max = value.smax = value.s32_max = last
     value.umin = value.u32_min = value.smin = value.s32_min = 0
     reg_bounds_sync(value)
-
-
-def _forget_packet_pointers(env: Env) -> None:
-    """The helper may have moved the packet: clear_all_pkt_pointers()."""
-    for reg in env.cur.each_reg():
-        word = reg.value.type
-        of_packet = base_type(word) == PTR_TO_MEM and word & (DYNPTR_TYPE_SKB | DYNPTR_TYPE_XDP | DYNPTR_TYPE_SKB_META)
-        if word == PTR_TO_PACKET_END or base_type(word) in _ANY_PACKET or of_packet:
-            invalidate(env, reg)

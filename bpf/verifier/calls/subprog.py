@@ -18,6 +18,7 @@ from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_not_init, mark_reg_read, mark_unknown
 from bpf.verifier.access.slot_objects import DYNPTR_LOCAL
 from bpf.verifier.calls.arg_match import check_subprog_call
+from bpf.verifier.calls.moved_packets import forget_packet_pointers, function_moves_packet
 from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
@@ -119,6 +120,8 @@ def _skip_global(env: Env, subprog: int, caller: FuncState) -> None:
         env.subprogs[subprog].called = True
     elif env.level:
         env.verbose(f"Func#{subprog} is global and valid. Skipping.\n")
+    if env.rules.globals_move_packets and function_moves_packet(env, subprog):
+        forget_packet_pointers(env)
     _forget_caller_saved(env, caller)
 
 

@@ -157,3 +157,9 @@ def test_dynptrs_and_objects_are_what_the_real_ones_are(version, level, logs):
 def test_what_equals_a_pointer_that_is_there_is_there(version, answers):
     file = read_cases(DATA / "equal_pointers.json")
     assert tuple(row["ret"] for row in run_cases(file, Options(KernelVersion.parse(version)))) == answers
+
+
+@pytest.mark.parametrize("version, answer", [("5.10", 0), ("6.1", 0), ("6.12", -13), ("7.2", 0)])
+def test_packets_behind_a_tail_call_are_each_versions_own(version, answer):
+    file = read_cases(DATA / "behind_a_tail_call.json")
+    assert [row["ret"] for row in run_cases(file, Options(KernelVersion.parse(version)))] == [answer]

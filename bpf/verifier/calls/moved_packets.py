@@ -1,0 +1,61 @@
+"""Packet pointers that a call may leave worthless: helpers, tail calls and global functions that move the packet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bpf import uapi
+from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL
+from bpf.verifier.access.slot_objects import invalidate
+from bpf.verifier.domain.types import (
+    DYNPTR_TYPE_SKB,
+    DYNPTR_TYPE_SKB_META,
+    DYNPTR_TYPE_XDP,
+    PTR_TO_MEM,
+    PTR_TO_PACKET,
+    PTR_TO_PACKET_END,
+    PTR_TO_PACKET_META,
+    base_type,
+)
+from bpf.verifier.env import Env
+from bpf.verifier.protos.choose import get_func_proto
+
+_ANY_PACKET: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
+_CALL: Final = BPF_JMP | BPF_CALL
+
+
+def forget_packet_pointers(env: Env) -> None:
+    """The packet may lie elsewhere now: clear_all_pkt_pointers()."""
+    for reg in env.cur.each_reg():
+        word = reg.value.type
+        of_packet = base_type(word) == PTR_TO_MEM and word & (DYNPTR_TYPE_SKB | DYNPTR_TYPE_XDP | DYNPTR_TYPE_SKB_META)
+        if word == PTR_TO_PACKET_END or base_type(word) in _ANY_PACKET or of_packet:
+            invalidate(env, reg)
+
+
+def helper_moves_packet(env: Env, func_id: int) -> bool:
+    """bpf_helper_changes_pkt_data(): what comes after a failed tail call may see another packet, too."""
+    if func_id == uapi.BPF_FUNC_tail_call:
+        return env.rules.tail_calls_move_packets
+    proto = get_func_proto(func_id, env)
+    return proto is not None and proto.changes_pkt_data
+
+
+def function_moves_packet(env: Env, subprog: int) -> bool:
+    """A function calls such a helper, itself or through others: mark_subprog_changes_pkt_data()."""
+    seen: set[int] = set()
+    waiting = [subprog]
+    while waiting:
+        number = waiting.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        for idx in range(env.subprogs[number].start, env.subprogs[number + 1].start):
+            insn = env.insns[idx]
+            if insn.code != _CALL:
+                continue
+            if insn.src_reg == BPF_PSEUDO_CALL:
+                waiting.append(env.find_subprog(idx + insn.imm + 1))
+            elif insn.src_reg == 0 and helper_moves_packet(env, insn.imm):
+                return True
+    return False
