@@ -465,31 +465,39 @@ def build_glob(text: str) -> tuple[bool, Callable[[bytes, int], bool]]:
 
 
 def glob_match(pattern: bytes, data: bytes) -> bool:
-    """lib/glob.c: * ? [a-z] [!a-z] and \\ before a plain character."""
-    return _glob(pattern, 0, data, 0)
-
-
-def _glob(pattern: bytes, p: int, data: bytes, d: int) -> bool:
-    while p < len(pattern):
-        char = pattern[p : p + 1]
-        if char == b"*":
-            return any(_glob(pattern, p + 1, data, i) for i in range(d, len(data) + 1))
-        if d >= len(data):
-            return False
-        if char == b"[":
-            matched, end = _glob_class(pattern, p, data[d])
-            if end:
-                if not matched:
-                    return False
-                p, d = end, d + 1
-                continue
-        elif char == b"\\" and p + 1 < len(pattern):
+    """lib/glob.c: * ? [a-z] [!a-z] and \\ before a plain character.  Only the last * is ever tried anew, at most once for each byte."""
+    p = d = 0
+    star, tried = -1, 0  # behind the last *; up to where it matches
+    while True:
+        if pattern[p : p + 1] == b"*":
             p += 1
-            char = pattern[p : p + 1]
-        if char != b"?" and char != data[d : d + 1]:
+            star, tried = p, d
+            continue
+        if d == len(data):
+            return p == len(pattern)
+        after = _glob_one(pattern, p, data[d])
+        if after:
+            p, d = after, d + 1
+        elif star < 0:
             return False
-        p, d = p + 1, d + 1
-    return d == len(data)
+        else:
+            tried += 1
+            p, d = star, tried
+
+
+def _glob_one(pattern: bytes, p: int, byte: int) -> int:
+    """The place behind what matches one byte; 0 when it does not."""
+    if p >= len(pattern):
+        return 0
+    char = pattern[p]
+    if char == ord("["):
+        matched, end = _glob_class(pattern, p, byte)
+        if end:
+            return end if matched else 0
+    elif char == ord("\\") and p + 1 < len(pattern):
+        p += 1
+        return p + 1 if pattern[p] == byte else 0
+    return p + 1 if char in (ord("?"), byte) else 0
 
 
 def _glob_class(pattern: bytes, p: int, byte: int) -> tuple[bool, int]:

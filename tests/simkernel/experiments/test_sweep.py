@@ -154,8 +154,10 @@ def test_what_goes_wrong_is_a_sentence(tmp_path: Path) -> None:
     assert "not done within 0.5 s" in command(str(slow), "--seeds", "1", "--limit", "0.5").stderr
     (tmp_path / "wrong.py").write_text("def other(machine): ...\n")
     (tmp_path / "syntax.py").write_text("def (\n")
+    (tmp_path / "strange").write_bytes(bytes(range(256)))
     for words, sentence in (
         (["none.py"], "none.py: no such file"),
+        ([str(tmp_path / "strange")], "strange: no Python program: its name does not end in .py"),
         ([str(LOSS), "--only", "loss=7"], "loss has the values 0.0, 0.2"),
         ([str(LOSS), "--only", "size=7"], "no such parameter; there are loss, kernel, seed"),
         ([str(LOSS), "--only", "size"], "write it as NAME=VALUE"),
