@@ -21,6 +21,7 @@ from simkernel.debug.places import Kind, Stop
 SIGKILL, SIGTRAP = 9, 5
 INTERRUPT = 3  # the byte that stops a run
 PACKET_SIZE = 0x4000
+MAX_BUFFERED = 16 * PACKET_SIZE
 MAX_MEMORY = PACKET_SIZE // 2 - 16  # bytes of one packet
 
 
@@ -42,8 +43,8 @@ class Packets:
             data = self.sock.recv(1 << 16)
         except OSError:
             data = b""
-        if not data:
-            raise Detached
+        if not data or len(self._buffer) > MAX_BUFFERED:
+            raise Detached  # gone, or no gdb: a packet is shorter
         self._buffer += data
 
     def begin(self) -> None:

@@ -110,7 +110,8 @@ def load(file: str) -> ModuleType:
         if not path.is_file():
             raise SweepError(f"{file}: no such file")
         spec = importlib.util.spec_from_file_location(f"simkernel_sweep_{path.stem}", path)
-        assert spec is not None and spec.loader is not None
+        if spec is None or spec.loader is None:
+            raise SweepError(f"{file}: no Python program: its name does not end in .py")
         module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)

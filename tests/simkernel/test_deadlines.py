@@ -103,7 +103,56 @@ def forking(u: Calls) -> Generator[Request, int, object]:
         yield u.pause()
 
 
-STORIES = (again, mincore, ranges, populate, sparse, copying, reading, timers, forking)
+def killing(u: Calls) -> Generator[Request, int, object]:
+    yield u.rt_sigaction(signal.SIGCHLD, struct.pack("<4Q", 1, 0, 0, 0), 0, 8)
+    while True:
+        for _ in range(2000):
+            yield u.fork(again)
+        yield u.kill(-1, signal.SIGKILL)
+
+
+def names(u: Calls) -> Generator[Request, int, object]:
+    """A directory of ever more names, read from its begin each time."""
+    yield u.mkdir("/tmp/many", 0o700)
+    directory, buffer = (yield u.openat(AT_FDCWD, "/tmp/many", 0o200000, 0)), u.alloc(1 << 20)
+    for number in range(1 << 30):
+        yield u.symlink("x", f"/tmp/many/{number}")
+        u.free_all()
+        if not number % 256:
+            yield u.lseek(directory, 0, 0)
+            while (yield u.getdents64(directory, buffer, 1 << 20)) > 0:
+                pass
+
+
+def executing(u: Calls) -> Generator[Request, int, object]:
+    """A program of which nothing is there but its size, and one whose segments are as large."""
+    fd = yield u.openat(AT_FDCWD, "/tmp/huge", O_RDWR | O_CREAT, 0o700)
+    header = (
+        b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0x400000, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    )
+    yield u.ftruncate(fd, TIB)
+    nothing = u.string("")
+    while True:
+        yield u.execve("/tmp/huge", nothing, nothing)
+        yield u.pwrite64(fd, header + struct.pack("<IIQQQQQQ", 1, 7, 0, 0x400000, 0, TIB, TIB, 4096), 120, 0)
+
+
+def patterns(u: Calls) -> Generator[Request, int, object]:
+    """Filters of an event: globs that could try every way to match, on a name that almost does."""
+    where = "/sys/kernel/tracing/events/syscalls/sys_enter_openat"
+    yield u.prctl(15, b"a" * 15, 0, 0, 0)
+    for file, text in ((f"{where}/filter", 'comm ~ "' + "*a" * 120 + '*b"'), (f"{where}/enable", "1")):
+        fd = yield u.openat(AT_FDCWD, file, O_WRONLY, 0)
+        yield u.write(fd, text, len(text))
+        yield u.close(fd)
+    path = u.string("/" + "a" * 200)
+    while True:
+        yield u.openat(AT_FDCWD, path, O_RDONLY, 0)
+
+
+STORIES = (
+    again, mincore, ranges, populate, sparse, copying, reading, timers, forking, killing, names, executing, patterns,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
