@@ -41,7 +41,8 @@ SILENT = (
     ("`workqueue_*`", "what Linux leaves to a work queue is done at once"),
     (
         "`writeback_*`",
-        "an inode is never dirty: pages of tmpfs have no other home, those of a disk are written by fsync and umount",
+        "nobody writes back by himself: pages of tmpfs have no other home, those of a disk are written by fsync and umount; an inode that "
+        "becomes dirty is not told",
     ),
     ("`cgroup_release`", "a control group is gone when its directory is"),
 )

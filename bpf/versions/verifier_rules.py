@@ -143,7 +143,7 @@ class Rules:
     tail_calls_move_packets: bool = since(
         "6.12", "1a4607ffba35", "behind a tail call there are no packet pointers; of 6.13"
     )
-    tail_calls_return: bool = since("6.19", "e3245f899023", "only from a called function does a tail call come back")
+    tail_calls_return: bool = since("6.19", "-", "only from a called function does a tail call come back")
     maps_never_null: bool = since("6.17", "5534e58f2e9b", "a map's own pointer is never NULL")
     quotients_tracked: bool = since("7.1", "-", "what a constant divides, and the rest, have ranges")
     more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")
