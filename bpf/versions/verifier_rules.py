@@ -153,6 +153,11 @@ class Rules:
     zero_need_not_be_precise: bool = since(
         "6.8", "e322f0bcb8d3", "a zero read from zeros of the stack is precise only where it is relied on"
     )
+    arguments_prepared: bool = since(
+        "6.8",
+        "e26080d0da87",
+        "a static function whose prototype asks for other than numbers and contexts fits without a word",
+    )
     main_arguments_quiet: bool = since(
         "6.8", "1eb986746a67", "the main function's own types are checked without a word"
     )

@@ -327,11 +327,30 @@ def _match_subprog(env: Env, subprog: int, regs: list[Reg], calling: bool) -> No
         env.reject(EFAULT)
     if info.unreliable:
         env.reject(EINVAL)
+    if env.rules.arguments_prepared and info.linkage != GLOBAL and not _plain_arguments(env, info.type_id):
+        info.unreliable = True
+        env.reject(EINVAL)
     try:
         _Match(env, env.btf, info.type_id, regs, info.linkage == GLOBAL, None, calling).run()
     except Rejected:
         info.unreliable = True
         raise
+
+
+def _plain_arguments(env: Env, type_id: int) -> bool:
+    """Numbers and contexts in, a number out: what btf_prepare_func_args() knows of a static function."""
+    btf = env.btf
+    t = type_by_id(btf, type_id)
+    proto = type_by_id(btf, t.type) if t is not None and t.kind is Kind.FUNC else None
+    if proto is None or proto.kind is not Kind.FUNC_PROTO:
+        return True  # an error that is told
+    if len(proto.params) > MAX_BPF_FUNC_REG_ARGS or not is_scalar(btf.resolved(proto.type)):
+        return False
+    kinds = [btf.resolved(param.type) for param in proto.params]
+    return all(
+        is_scalar(kind) or (kind.kind is Kind.PTR and is_prog_ctx_type(env, btf, kind, env.prog_type, i))
+        for i, kind in enumerate(kinds)
+    )
 
 
 def check_subprog_call(env: Env, subprog: int, regs: list[Reg]) -> None:

@@ -24,6 +24,7 @@ from bpf.verifier.calls.sections import check_sections_in, check_sleep_here
 from bpf.verifier.calls.subprog import (
     SetCalleeState,
     call_subprog,
+    prepare_func_exit,
     set_find_vma_callback_state,
     set_loop_callback_state,
     set_map_elem_callback_state,
@@ -174,10 +175,24 @@ def check_helper_call(env: Env, insn: Insn) -> None:
     if func_id == uapi.BPF_FUNC_get_func_ip:
         _check_get_func_ip(env, func_id)
     moved = func_id == uapi.BPF_FUNC_tail_call and env.rules.tail_calls_move_packets
-    if moved and env.rules.tail_calls_return and not env.cur.curframe:
-        moved = False  # a tail call of the main function does not come back
+    if moved and env.rules.tail_calls_return:
+        moved = env.cur.curframe > 0  # one of the main function does not come back
+        if moved:
+            _return_by_tail_call(env)
     if fn.changes_pkt_data or moved or meta.changes_packet:
         forget_packet_pointers(env)
+
+
+def _return_by_tail_call(env: Env) -> None:
+    """A program that was called into answers in the place of this function, whatever it likes; this walks on behind that function."""
+    if env.frame.in_callback_fn:
+        env.reject(EINVAL, "cannot tail call within callback")
+    env.scratched_regs |= 1 << BPF_REG_0
+    env.push_stack(env.insn_idx + 1, env.insn_idx, False)
+    forget_packet_pointers(env)
+    mark_unknown(env, env.frame.regs[BPF_REG_0])
+    prepare_func_exit(env)
+    env.insn_idx -= 1
 
 
 # ---- arguments, once all are known ----

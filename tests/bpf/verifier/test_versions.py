@@ -163,3 +163,15 @@ def test_what_equals_a_pointer_that_is_there_is_there(version, answers):
 def test_packets_behind_a_tail_call_are_each_versions_own(version, answer):
     file = read_cases(DATA / "behind_a_tail_call.json")
     assert [row["ret"] for row in run_cases(file, Options(KernelVersion.parse(version)))] == [answer]
+
+
+# functions with a tail call whose caller relies on what they return, on its packet pointers, on nothing; the last is a callback
+@pytest.mark.parametrize(
+    "version, answers",
+    [("6.12", (0, 0, 0, -13, -13, 0, 0, 0, -13, 0, 0)), ("7.2", (-22, 0, 0, -13, -13, 0, -13, 0, 0, 0, -22))],
+)
+def test_a_taken_tail_call_is_a_return_with_any_number(version, answers):
+    file = read_cases(DATA / "tail_calls_in_functions.json")
+    results = list(run_cases(file, Options(KernelVersion.parse(version), log_level=1)))
+    assert tuple(row["ret"] for row in results) == answers
+    assert not any("reg type unsupported" in row["log"] for row in results)
