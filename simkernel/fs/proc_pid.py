@@ -10,7 +10,7 @@ from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import Fault, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
-from simkernel.fs.fdtable import files_of, fs_of
+from simkernel.fs.fdtable import files_if_any, fs_of
 from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
 from simkernel.fs.nodes import Dir, Link, Node, OpenNode, PseudoFile
@@ -74,7 +74,7 @@ class FdDir(Node):
 
     def entries(self) -> dict[str, Node]:
         """All of them."""
-        files = files_of(self.task)
+        files = files_if_any(self.task)
         if files is None:
             return {}
         out = {}
@@ -86,7 +86,7 @@ class FdDir(Node):
 
     def lookup(self, name: str) -> Node | None:
         """One descriptor."""
-        files = files_of(self.task)
+        files = files_if_any(self.task)
         if files is None or not name.isdigit() or name != str(int(name)):
             return None
         fd = int(name)

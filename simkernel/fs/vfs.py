@@ -35,7 +35,7 @@ from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.cgroup import Cgroups
-from simkernel.fs.fdtable import FilesStruct, FsStruct, files_of, fs_of, publish_task_files
+from simkernel.fs.fdtable import FilesStruct, FsStruct, files_if_any, files_of, fs_if_any, fs_of, publish_task_files
 from simkernel.fs.features import Features
 from simkernel.fs.fsnotify import FsNotify, Group, Mark
 from simkernel.fs.hooks import FsPrograms
@@ -221,7 +221,7 @@ class Vfs:
         if any(f.f_path.mnt is mnt for f in self.files.values()):
             return True
         for task in self.k.tasks.by_pid.values():
-            fs = fs_of(task)
+            fs = fs_if_any(task)
             if fs is not None and (fs.pwd.mnt is mnt or fs.root.mnt is mnt):
                 return True
         return False
@@ -259,7 +259,7 @@ class Vfs:
 
     def d_path(self, path: Path) -> str:
         """Text of the path as the current task sees it."""
-        fs = fs_of(self.k.current)
+        fs = fs_if_any(self.k.current)
         return d_path(path, fs.root if fs is not None else self.mounts.root)
 
     def userns_arg(self, path: Path) -> tuple[int, ...]:
@@ -277,7 +277,7 @@ class Vfs:
     def somebody_is_in(self, dentry: Dentry) -> bool:
         """Is it a task's working directory or root?"""
         for task in self.k.tasks.by_pid.values():
-            fs = fs_of(task)
+            fs = fs_if_any(task)
             if fs is not None and dentry in (fs.pwd.dentry, fs.root.dentry):
                 return True
         return False
@@ -393,7 +393,7 @@ class Vfs:
 
     def file_of(self, k: KernelFace, task: Task, fd: int) -> File:
         """fdget_raw(): the File behind a descriptor, also an O_PATH one; EBADF."""
-        files: FilesStruct = files_of(task)
+        files = files_if_any(task)
         if files is not None:
             file = files.fds.get(fd)
             if file is not None:

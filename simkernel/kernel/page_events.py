@@ -186,7 +186,7 @@ class PageEvents:
         self.copied.discard(phys)
         if was != kind:
             self.counted(was, kind)
-        if kind == ANON_PAGES and (was != kind or copied):
+        if kind == ANON_PAGES and (copied or (was != kind and vma.fault is None)):
             self.lru_add(phys, True, True)
         if was is not None and copied:
             self.tlb_flush(1)

@@ -173,7 +173,7 @@ def test_a_window_that_opens_unheard_is_asked_for() -> None:
 
 
 def test_programs_read_the_counters_of_the_connection() -> None:
-    m = simkernel.boot(seed=3)
+    m = simkernel.boot(seed=4)
     m.netem("lo", delay_ms=5, loss=0.05)
     seen: dict[str, int] = {}
     sock_of = m.kernel.net.socks

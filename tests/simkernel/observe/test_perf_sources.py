@@ -54,7 +54,7 @@ def test_samples_of_a_tracepoint_say_where_it_fired() -> None:
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_page_faults_count_and_say_where(arch: str) -> None:
-    """The sample's ip is the instruction of the program, its addr what it touched."""
+    """The sample's ip is the instruction of the program, or of the kernel that copied to it, its addr what was touched."""
     m = simkernel.boot(arch=arch)
     fields = attr(type=1, config=PERF_COUNT_SW_PAGE_FAULTS, sample_period=1, sample_type=IP | ADDR)
     event = m.kernel.observer.tracing.perf.open(fields, -1, 0)
@@ -64,7 +64,9 @@ def test_page_faults_count_and_say_where(arch: str) -> None:
     found = [struct.unpack("<QQ", body) for kind, body in records(event) if kind == SAMPLE]
     assert found
     limit = m.kernel.mm.layout.task_size
-    assert all(0 < ip < limit and 0 < addr < limit for ip, addr in found)
+    assert all(0 < addr < limit for _, addr in found)
+    assert all(0 < ip < limit or m.kernel.symbols.lookup(ip) for ip, _ in found)
+    assert sum(ip < limit for ip, _ in found) >= len(found) // 2
 
 
 def test_an_event_that_waits_for_exec_sees_the_new_name_and_mappings() -> None:

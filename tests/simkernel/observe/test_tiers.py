@@ -143,7 +143,7 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
         bpf.publish_map(new)
         maps[f"m{i}"] = new
     for ring in (maps["m6"], maps["m8"]):  # in the midst of a program others run: those of sched_waking
-        kernel.vfs.key_queue(ring).on_wake.append(lambda: kernel.trace("sched_waking", kernel.current.addr))
+        kernel.vfs.key_queue(ring).on_wake[lambda: kernel.trace("sched_waking", kernel.current.addr)] = None
     fds = {name: number + 1000 for number, name in enumerate(maps)}
     monkeypatch.setattr(observer, "fd_get", lambda fd: maps[f"m{fd - 1000}"], raising=False)
     monkeypatch.setattr(observer, "capable", lambda capability: True, raising=False)
