@@ -12,6 +12,7 @@ import bisect
 import ctypes
 import heapq
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -84,7 +85,7 @@ class PhysicalMemory:
         self.charged = 0  # bytes, by charge()
         self._charged_pages = 0
         self.on_code_page_freed: Any = None  # Callable[[pfn], None]: the CPU drops translated code
-        self.on_starving: Any = None  # Callable[[], None]: a charge was refused
+        self.on_starving: Callable[[], object] | None = None  # a charge was refused
 
     @property
     def used_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 
 from arch.abi.errno import EACCES, EINVAL, EIO, ENOENT
 from arch.abi.limits import PAGE_SHIFT, TASK_COMM_LEN
@@ -15,7 +15,7 @@ from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
 from simkernel.fs.nodes import Dir, Link, Node, OpenNode, PseudoFile
 from simkernel.fs.proc_ns import identity_files, timens_file
-from simkernel.fs.proc_task_mmu import PageMap, clear_refs_write, numa_maps, smaps_rollup_text, smaps_text
+from simkernel.fs.proc_task_mmu import MemoryNode, PageMap, clear_refs_write, numa_maps, smaps_rollup_text, smaps_text
 from simkernel.fs.proc_text import (
     cmdline,
     comm_text,
@@ -137,20 +137,15 @@ class TaskFile(PseudoFile):
         return super().open(flags)
 
 
-class MemFile(Node):
+class MemFile(MemoryNode):
     """/proc/PID/mem."""
 
     mode = 0o600
     fops = MEM_FOPS
-    poll_key: Hashable = None
-
-    def __init__(self, k: FsKernel, task: Task) -> None:
-        self.k, self.task = k, task
 
     def open(self, flags: int) -> MemFile:
         """The node is its own handle.  EACCES."""
-        if self.task.mm is not None and not ptrace_may_access(self.k, self.task):
-            raise KernelError(EACCES, "another's memory")
+        self.ask()
         return self
 
     def read(self, size: int, pos: int) -> bytes:

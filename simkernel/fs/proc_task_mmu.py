@@ -136,19 +136,28 @@ def clear_refs_write(task: Task, data: bytes) -> None:
             task.mm.rss_peak = task.mm.rss_pages
 
 
-class PageMap(Node):
-    """/proc/PID/pagemap: eight bytes for each page of the address space."""
+class MemoryNode(Node):
+    """A file about a task's memory, for who may trace the task: proc_mem_open()."""
 
-    mode = 0o400
     poll_key: Hashable = None
 
     def __init__(self, k: FsKernel, task: Task) -> None:
         self.k, self.task = k, task
 
-    def open(self, flags: int) -> PageMap:
-        """The node is its own handle.  EACCES."""
+    def ask(self) -> None:
+        """EACCES."""
         if self.task.mm is not None and not ptrace_may_access(self.k, self.task):
             raise KernelError(EACCES, "another's memory")
+
+
+class PageMap(MemoryNode):
+    """/proc/PID/pagemap: eight bytes for each page of the address space."""
+
+    mode = 0o400
+
+    def open(self, flags: int) -> PageMap:
+        """The node is its own handle.  EACCES."""
+        self.ask()
         return self
 
     def read(self, size: int, pos: int) -> bytes:
