@@ -13,7 +13,8 @@ from arch.abi.limits import S64_MAX
 from arch.abi.time import NSEC_PER_USEC
 from arch.errors import KernelError
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, number, text_of
-from simkernel.kernel.cpus import WEIGHTS, RunQueue
+from simkernel.kernel.cpus import WEIGHTS
+from simkernel.kernel.runqueue import RunQueue
 from simkernel.kernel.task import TASK_RUNNING, Task
 
 MIN_PERIOD_US, MAX_PERIOD_US = 1000, 1000_000

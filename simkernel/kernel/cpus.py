@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from arch.abi.errno import ERESTARTSYS, ETIME
-from arch.context import Context
 from arch.cpu import Cpu, Stop
 from arch.hostmemory import HOST_MEMORY
 from arch.hosttime import HOST, HOST_WORD, HostStop
@@ -26,6 +25,7 @@ from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.jitter import PLACEMENT_NS, TIMER_SLACK_NS, Jitter
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.page_events import TLB_FLUSH_ALL, TLB_ON_TASK_SWITCH
+from simkernel.kernel.runqueue import RunQueue
 from simkernel.kernel.task import (
     PF_IDLE,
     TASK_DEAD,
@@ -50,7 +50,6 @@ QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
 SLICE_NS = 3_000_000  # how long a task runs while others wait
 WAKEUP_CREDIT_NS = 6_000_000  # sched_latency: what a sleeper may lag behind
-END_OF_TIME_NS = 1 << 63
 
 # Weight of nice -20 .. 19: kernel/sched/core.c, sched_prio_to_weight.
 WEIGHTS = (
@@ -73,46 +72,6 @@ class GroupScheduler(Protocol):
 
     def slice_end(self, task: Task, now_ns: int) -> int | None:
         """Until when it may run."""
-
-
-class Resched:
-    """What native code reads, too."""
-
-    __slots__ = ("need_resched",)
-
-    need_resched: bool
-
-
-class RunQueue(Resched):
-    """struct rq: one simulated CPU."""
-
-    def __init__(self, cpu: int, idle: Task, context: Context) -> None:
-        self.cpu = cpu
-        self.idle = idle
-        self.current = idle
-        self.tasks: list[Task] = []  # runnable, not running
-        self.min_vruntime = 0
-        self.context = context  # all registers while another simulated CPU runs
-        self.need_resched = False
-        self.halted = False  # in the idle loop, nothing to do
-        self.prev: Task = idle
-        self.next: Task = idle
-        self.nr_switches = 0
-        self.slice_end_ns = END_OF_TIME_NS
-        self.last_ns = 0
-
-    @property
-    def busy(self) -> bool:
-        """Something other than idling to do."""
-        return not self.halted or bool(self.tasks)
-
-    def pick(self) -> Task:
-        """pick_next_task()."""
-        best = None
-        for task in self.tasks:
-            if best is None or (task.prio_class, task.vruntime) < (best.prio_class, best.vruntime):
-                best = task
-        return best if best is not None else self.idle
 
 
 def unhandled(error: Exception) -> Exception:
@@ -217,7 +176,7 @@ class Cpus(Deadline):
         task.cpu = rq.cpu
         if self.groups is not None and self.groups.park(task):
             return
-        rq.tasks.append(task)
+        rq.add(task)
         rq.slice_end_ns = min(rq.slice_end_ns, max(rq.last_ns + SLICE_NS, self.clock._now))
         if rq is self.rq:
             self.deadline = 0

@@ -13,8 +13,9 @@ from functools import partial
 from arch.cview import View
 from arch.memory import KernelMemory
 from arch.typetable import TypeTable
-from simkernel.kernel.cpus import Cpus, RunQueue
+from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.jitter import INTERRUPT_NS
+from simkernel.kernel.runqueue import RunQueue
 from simkernel.kernel.tracepoints import Tracepoints
 
 LOCAL_TIMER = -1  # no line of a device: the CPU's own timer

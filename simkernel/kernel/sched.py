@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 
 from arch.errors import KernelError
-from simkernel.kernel.cpus import END_OF_TIME_NS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.runqueue import END_OF_TIME_NS
 from simkernel.kernel.task import (
     TASK_INTERRUPTIBLE,
     TASK_RUNNING,
@@ -45,7 +45,7 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     if prev.state == TASK_RUNNING:
         if prev is not rq.idle:
             if cpus.groups is None or not cpus.groups.park(prev):
-                rq.tasks.append(prev)
+                rq.add(prev)
             prev.nivcsw += 1
     else:
         prev.on_rq = False

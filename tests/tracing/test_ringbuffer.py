@@ -80,18 +80,23 @@ def test_event_sizes():
 
 
 class Model:
-    """One CPU's pages, plainly: [bytes used, records] oldest first."""
+    """One CPU's pages, plainly: [bytes used, records, bytes of records taken] oldest first."""
 
     def __init__(self, nr_pages):
-        self.nr_pages, self.pages, self.last = nr_pages, [[0, []]], 0
+        self.nr_pages, self.pages, self.last = nr_pages, [[0, [], 0]], 0
         self.entries = self.size_bytes = self.overrun = self.dropped = self.read = self.lost = 0
 
     def drop(self):
-        used, events = self.pages.pop(0)
+        events = self.leave()
         self.overrun += len(events)
         self.lost += len(events)
         self.entries -= len(events)
-        self.size_bytes -= used
+
+    def leave(self):
+        """What a page has beside records that were taken goes with it."""
+        used, events, taken = self.pages.pop(0)
+        self.size_bytes -= used - taken
+        return events
 
     def write(self, ts, data, overwrite):
         size = event_size(len(data)) + (8 if ts - self.last >= MAX_DELTA and self.pages[-1][0] else 0)
@@ -107,7 +112,7 @@ class Model:
             page[0] = BUF_PAGE_SIZE
             if full and not overwrite:
                 return False
-            page = [0, []]
+            page = [0, [], 0]
             self.pages.append(page)
         page[0] += size
         page[1].append((ts, data))
@@ -120,14 +125,15 @@ class Model:
         while not self.pages[0][1]:
             if len(self.pages) == 1:
                 return None
-            self.pages.pop(0)
+            self.leave()
         ts, data = self.pages[0][1].pop(0)
+        self.pages[0][2] += event_size(len(data))
         lost, self.lost = self.lost, 0
         self.entries -= 1
         self.read += 1
         self.size_bytes = self.size_bytes - event_size(len(data)) if self.entries else 0
         if not self.pages[0][1] and len(self.pages) == 1:
-            self.pages[0][0] = 0
+            self.pages[0][0] = self.pages[0][2] = 0
         return ts, data, lost
 
     def resize(self, count):
@@ -168,7 +174,7 @@ def test_pages_are_as_a_plain_model_of_them(steps, overwrite):
                 model.resize(number)
         counters = ("entries", "size_bytes", "overrun", "dropped", "read", "lost")
         assert [getattr(buffer, name) for name in counters] == [getattr(model, name) for name in counters]
-        events = [event for _, page in model.pages for event in page]
+        events = [event for _, page, _ in model.pages for event in page]
         assert [(event.ts, event.data) for event in buffer.events()] == events
         assert [event.ts for event in buffer.since(now - 200)] == [ts for ts, _ in events if ts >= now - 200]
 

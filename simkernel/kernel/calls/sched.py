@@ -187,6 +187,7 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
     else:
         task.prio = task.normal_prio = -1 if policy == SCHED_DEADLINE else 99 - attr.priority
     k.mirror.store_prio(task)
+    k.cpus.rqs[task.cpu].rank_anew()
     return 0
 
 

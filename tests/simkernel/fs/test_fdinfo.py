@@ -144,6 +144,7 @@ def test_link(tool):
 def test_lines_of_other_links(tool, kind, shown, info, expected):
     """Of links that this machine does not make from a plain call: the text of the object itself."""
     number = getattr(uapi, f"BPF_LINK_TYPE_{kind}")
+    tool.prog(uapi.BPF_PROG_TYPE_SOCKET_FILTER)
     prog = next(iter(tool.machine.kernel.observer.bpf.progs.objects.values()))
     link = BpfLink(tool.machine.kernel.observer.bpf, number, prog, None, lambda: None, info)
     lines = link.fdinfo().splitlines()

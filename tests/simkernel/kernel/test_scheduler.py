@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 import simkernel
 from simkernel.fs import rootfs
+from simkernel.kernel.runqueue import RunQueue
 from simkernel.machine import Machine
 
 BUSYBOX = shutil.which("busybox")
@@ -39,3 +41,14 @@ def test_a_task_that_sched_switch_wakes_while_it_goes_runs_again(cpus: int) -> N
     k.tracepoints.points["sched_switch"].add(switch)
     assert shell(m, "sleep 1; echo done") == "done\n"
     assert woken == ["sleep"]
+
+
+def test_who_had_least_runs_first_and_who_came_first_of_equals():
+    rq = RunQueue(0, SimpleNamespace(name="idle"), None)
+    assert rq.pick().name == "idle"
+    for name, prio_class, vruntime in (("a", 1, 30), ("b", 1, 10), ("c", 1, 30), ("d", 1, 10), ("rt", 0, 99)):
+        rq.add(SimpleNamespace(name=name, prio_class=prio_class, vruntime=vruntime))
+    assert [task.name for task in rq.tasks] == ["rt", "b", "d", "a", "c"] and rq.pick().name == "rt"
+    rq.tasks[0].prio_class = 1  # sched_setscheduler() of a task that waits
+    rq.rank_anew()
+    assert [task.name for task in rq.tasks] == ["b", "d", "a", "c", "rt"]
