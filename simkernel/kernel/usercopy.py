@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.errno import EFAULT, ENAMETOOLONG
+from arch.abi.limits import PAGE_SIZE
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
 
@@ -29,6 +30,13 @@ class UserCopy:
             self.user.write(addr, data)
         except Fault:
             raise KernelError(EFAULT) from None
+
+    def clear_user(self, addr: int, size: int) -> None:
+        """Zeros, page by page up to what is not there; EFAULT."""
+        while size > 0:
+            step = min(size, PAGE_SIZE - addr % PAGE_SIZE)
+            self.copy_to_user(addr, bytes(step))
+            addr, size = addr + step, size - step
 
     def get_user(self, addr: int, size: int, signed: bool = False) -> int:
         """One integer of the machine's byte order; EFAULT."""

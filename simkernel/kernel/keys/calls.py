@@ -391,8 +391,9 @@ def _move(k: KernelFace, number: int, from_: int, to: int, flags: int) -> int:
 
 
 def _capabilities(k: KernelFace, buffer: int, size: int, c: int, d: int) -> int:
-    if size:
-        k.usercopy.copy_to_user(buffer, CAPABILITIES[:size].ljust(size, b"\0"))
+    """KEYCTL_CAPABILITIES: what fits, and zeros behind it.  EFAULT."""
+    k.usercopy.copy_to_user(buffer, CAPABILITIES[:size])
+    k.usercopy.clear_user(buffer + len(CAPABILITIES), size - len(CAPABILITIES))
     return len(CAPABILITIES)
 
 

@@ -186,3 +186,20 @@ def test_random_frames(arch):
 
         result = return_with(arch, change)
         assert result.timed_out in ("", "virtual", "deadlock"), seed
+
+
+def test_capabilities_of_keys_fill_no_more_than_there_is():
+    """KEYCTL_CAPABILITIES into a buffer that the caller calls endless: zeros up to the first page that is not there."""
+    m = boot()
+    said = []
+
+    def program(u):
+        at = u.alloc(64)
+        u.write_memory(at, b"x" * 64)
+        said.append((yield u.keyctl(31, at, 0, 0, 0)))
+        said.append((yield u.keyctl(31, at, 64, 0, 0)))
+        said.append(u.read_memory(at, 64).rstrip(b"\0"))
+        said.append((yield u.keyctl(31, at, (1 << 64) - 1, 0, 0)))
+
+    m.wait(m.workload(program), timeout_host_s=60)
+    assert said[0] == said[1] == len(said[2]) == 2 and said[3] == -EFAULT
