@@ -28,9 +28,8 @@ class Step(enum.IntEnum):
     LAST = enum.auto()  # COUNT at the last instruction of the CPU
     BEFORE_LAST = enum.auto()  # and at the one before it
     TIME_AT = enum.auto()  # call Python from this time of the clock on
-    TOUCHED = (
-        enum.auto()
-    )  # bit n: data watch n may have been touched; Python is then called before the next instruction
+    # Bit n: data watch n may have been touched; Python is then called before the next instruction.
+    TOUCHED = enum.auto()
     TOTAL = enum.auto()
 
 

@@ -20,8 +20,7 @@ from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
-
-ZEROS = bytes(65536)
+from simkernel.kernel.usercopy import ZEROS
 
 
 @kernel_function(
@@ -57,16 +56,8 @@ def write_iter_null(k: FsKernel, iocb: int, from_: int) -> int:
     since="5.8",
 )  # fmt: skip
 def read_zero(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
-    """clear_user() piece by piece."""
-    done = 0
-    while done < count:
-        step = min(len(ZEROS), count - done)
-        try:
-            k.usercopy.copy_to_user(buf + done, ZEROS[:step])
-        except KernelError:
-            return done or -EFAULT
-        done += step
-    return done
+    """As far as the buffer goes."""
+    return k.usercopy.clear_user(buf, count) or (-EFAULT if count else 0)
 
 
 @kernel_function("ssize_t read_iter_zero(struct kiocb *iocb, struct iov_iter *iter)", source="drivers/char/mem.c")

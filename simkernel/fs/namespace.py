@@ -42,7 +42,7 @@ from arch.abi.stat import S_IFBLK, S_IFMT, dev_major, dev_minor
 from simkernel.fs import pnode
 from simkernel.fs.constants import FMODE_WRITE
 from simkernel.fs.face import FsKernel
-from simkernel.fs.fdtable import fs_of
+from simkernel.fs.fdtable import fs_if_any, fs_of
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
 from simkernel.fs.landlock_access import check_mounts
 from simkernel.fs.mounts import MNT_FLAGS, Mounts, top_of
@@ -357,11 +357,11 @@ def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
     mounts.cover(root.mnt, *old)
     mounts.cover(new.mnt, *place)
     for task in k.tasks.by_pid.values():  # chroot_fs_refs()
-        if task.fs is not None:
-            if fs_of(task).root == root:
-                fs_of(task).set_root(new)
-            if fs_of(task).pwd == root:
-                fs_of(task).set_pwd(new)
+        fs = fs_if_any(task)
+        if fs is not None and fs.root == root:
+            fs.set_root(new)
+        if fs is not None and fs.pwd == root:
+            fs.set_pwd(new)
     return 0
 
 

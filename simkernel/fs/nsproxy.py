@@ -224,13 +224,14 @@ def _unshare(k: FsKernel, flags: int) -> int:
         return -EINVAL
     if flags & HERE and not flags & CLONE_NEWUSER and not ns_capable(task, user_ns(task), CAP_SYS_ADMIN):
         return -EPERM
-    if flags & CLONE_FS and fs_of(task).count > 1:
-        fs_of(task).count -= 1
-        task.fs = FsStruct(k.vfs.mirror, fs_of(task).root, fs_of(task).pwd, fs_of(task).umask)
+    fs, files = fs_of(task), files_of(task)
+    if flags & CLONE_FS and fs.count > 1:
+        fs.count -= 1
+        task.fs = FsStruct(k.vfs.mirror, fs.root, fs.pwd, fs.umask)
         publish_task_files(k.vfs.mirror, task)
-    if flags & CLONE_FILES and files_of(task).count > 1:
-        files_of(task).count -= 1
-        task.files = files_of(task).copy()
+    if flags & CLONE_FILES and files.count > 1:
+        files.count -= 1
+        task.files = files.copy()
         publish_task_files(k.vfs.mirror, task)
     if flags & (HERE | CLONE_NEWUSER):
         old, task.namespaces = task.namespaces, _create(k, flags, task)

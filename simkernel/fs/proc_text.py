@@ -263,10 +263,11 @@ def sched_text(task: Task) -> str:
 
 def fdinfo_text(k: FsKernel, task: Task, fd: int) -> str:
     """/proc/PID/fdinfo/FD."""
-    file = files_of(task).fds.get(fd)
+    files = files_of(task)
+    file = files.fds.get(fd)
     if file is None:
         raise KernelError(ENOENT, "closed")
-    flags = file.f_flags | (O_CLOEXEC if fd in files_of(task).close_on_exec else 0)
+    flags = file.f_flags | (O_CLOEXEC if fd in files.close_on_exec else 0)
     out = f"pos:\t{file.f_pos}\nflags:\t0{k.vfs.abi.flags_to_user(flags):o}\nmnt_id:\t{file.f_path.mnt.mnt_id}\n"
     if k.vfs.names.fdinfo_for_all:
         out += f"ino:\t{file.f_inode.i_ino}\n"

@@ -377,8 +377,8 @@ class Vfs:
         """deactivate_super(): a file system whose mounts have all gone goes with its last user."""
         used = any(file.f_inode.i_sb is sb or file.f_path.mnt.mnt_sb is sb for file in self.files.values())
         for task in self.k.tasks.by_pid.values():
-            if task.fs is not None:
-                used = used or sb in (fs_of(task).pwd.mnt.mnt_sb, fs_of(task).root.mnt.mnt_sb)
+            fs = fs_if_any(task)
+            used = used or (fs is not None and sb in (fs.pwd.mnt.mnt_sb, fs.root.mnt.mnt_sb))
         if sb in self.unmounted:
             self.unmounted.remove(sb)
         if used or sb.mounts:

@@ -28,13 +28,8 @@ TLB_FLUSH_ALL = (1 << 64) - 1
 FLUSH_CEILING = 33  # tlb_single_page_flush_ceiling: more pages than these are flushed as a whole
 FILE_PAGES, ANON_PAGES, SWAP_ENTRIES, SHMEM_PAGES = range(4)  # MM_*: include/linux/mm_types_task.h
 PMD_SHIFT = 21
-MAPPED, ANONYMOUS, FILE, SWAP_BACKED, EXCLUSIVE = (
-    1,
-    2,
-    4,
-    0x10,
-    0x20,
-)  # PAGEMAP_*; an anonymous page's "mapped to disk" says that it is one task's
+# PAGEMAP_*; an anonymous page's "mapped to disk" says that it is one task's.
+MAPPED, ANONYMOUS, FILE, SWAP_BACKED, EXCLUSIVE = 1, 2, 4, 0x10, 0x20
 INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list
 LISTENED = (
     "mm_page_alloc", "mm_page_free", "mm_page_free_batched", "mm_lru_insertion", "rss_stat", "tlb_flush",
@@ -78,9 +73,8 @@ class PageEvents:
         tracepoints.points.update(self.points)
         self.interrupted: Callable[[], int] = lambda: 0  # struct pt_regs at the place where the kernel is
         self.waiting: list[tuple[int, bool, bool]] = []  # lru_add: (physical address, anonymous, swap-backed)
-        self.cached: dict[
-            int, dict[int, int]
-        ] = {}  # task -> task->rss_stat: pages that mm->rss_stat does not know of yet
+        # task -> task->rss_stat: pages that mm->rss_stat does not know of yet
+        self.cached: dict[int, dict[int, int]] = {}
         self.faults = 0  # since the last look
         self.copied: set[int] = set()  # pages to be filled with another's bytes, not mapped yet
         self.inserted = (0, 0)  # of the page that mm_lru_insertion tells of: enum lru_list, PAGEMAP_*
@@ -91,6 +85,7 @@ class PageEvents:
         if not listening:
             self.waiting.clear()
             self.cached.clear()
+            self.copied.clear()
 
     def _page(self, phys: int) -> int:
         return VMEMMAP_BASE + (phys >> 12) * self.page_size

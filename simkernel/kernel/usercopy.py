@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from arch.abi.errno import EFAULT, ENAMETOOLONG
-from arch.abi.limits import PAGE_SIZE
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
+
+ZEROS = bytes(65536)  # what is cleared at once
 
 
 class UserCopy:
@@ -31,12 +32,17 @@ class UserCopy:
         except Fault:
             raise KernelError(EFAULT) from None
 
-    def clear_user(self, addr: int, size: int) -> None:
-        """Zeros, page by page up to what is not there; EFAULT."""
-        while size > 0:
-            step = min(size, PAGE_SIZE - addr % PAGE_SIZE)
-            self.copy_to_user(addr, bytes(step))
-            addr, size = addr + step, size - step
+    def clear_user(self, addr: int, size: int) -> int:
+        """Zeros, piece by piece up to one that cannot be written; how many."""
+        done = 0
+        while done < size:
+            step = min(len(ZEROS), size - done)
+            try:
+                self.user.write(addr + done, ZEROS[:step])
+            except Fault:
+                break
+            done += step
+        return done
 
     def get_user(self, addr: int, size: int, signed: bool = False) -> int:
         """One integer of the machine's byte order; EFAULT."""

@@ -54,8 +54,9 @@ def task_files(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         task = k.tasks.at(row["task"])
         if task.files is None or task.tgid != task.pid:
             continue
-        for fd in sorted(files_of(task).fds):
-            file = files_of(task).fds.get(fd)
+        fds = files_of(task).fds
+        for fd in sorted(fds):
+            file = fds.get(fd)
             if file is not None:
                 yield {**row, "fd": fd, "file": file.addr}
 

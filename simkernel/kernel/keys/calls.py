@@ -12,6 +12,7 @@ from arch.abi.errno import (
     EACCES,
     EAGAIN,
     EEXIST,
+    EFAULT,
     EINVAL,
     ENAMETOOLONG,
     ENODEV,
@@ -393,7 +394,9 @@ def _move(k: KernelFace, number: int, from_: int, to: int, flags: int) -> int:
 def _capabilities(k: KernelFace, buffer: int, size: int, c: int, d: int) -> int:
     """KEYCTL_CAPABILITIES: what fits, and zeros behind it.  EFAULT."""
     k.usercopy.copy_to_user(buffer, CAPABILITIES[:size])
-    k.usercopy.clear_user(buffer + len(CAPABILITIES), size - len(CAPABILITIES))
+    rest = size - len(CAPABILITIES)
+    if rest > 0 and k.usercopy.clear_user(buffer + len(CAPABILITIES), rest) < rest:
+        raise KernelError(EFAULT)
     return len(CAPABILITIES)
 
 

@@ -6,7 +6,7 @@ from arch.abi.internal import GFP_ATOMIC
 from simkernel.kernel.face import Body, Call, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.mm.slab import NUMA_NO_NODE
-from simkernel.net.core.charges import LINK_ROOM, Buffer
+from simkernel.net.core.charges import LINK_ROOM
 from simkernel.net.core.skb import HEADROOM, Owner, Skb
 from simkernel.net.face import NetKernel
 
@@ -42,7 +42,7 @@ def new_skb(k: NetKernel, size: int, sk: Owner | None = None, truesize: int = 0)
     It is charged with `truesize` bytes, or with what Linux would take for those bytes and a link header.
     """
     address = yield k.call("__alloc_skb", size + HEADROOM, GFP_ATOMIC, 0, NUMA_NO_NODE)
-    charge = truesize or k.net.charges.of(Buffer(size + LINK_ROOM, 0))
+    charge = truesize or k.net.charges.of(size + LINK_ROOM)
     return register(k, Skb.alloc(k, size, address, charge), sk)
 
 
