@@ -37,6 +37,8 @@ def plain(text: str) -> str:
 @pytest.mark.skipif(not Path("/usr/bin/ip").exists(), reason="needs Debian's iproute2")
 @pytest.mark.parametrize("name", sorted(path.stem for path in SCRIPTS.glob("*.sh")))
 def test_a_script_prints_what_it_printed_on_linux(name, tmp_path, busybox):
+    if " ping " in script(name) and not Path("/usr/bin/ping").exists():
+        pytest.skip("needs Debian's iputils-ping: busybox's prints other words")
     (tmp_path / "script").write_text(script(name))
     binds = [f"{place}:{place}" for place in ("/usr", "/lib", "/lib64", "/etc/iproute2")] + [f"{tmp_path}:/host"]
     with simkernel.boot(binds=binds) as m:
