@@ -20,6 +20,7 @@ class CallFacts:
     user_debugregs: int | None = None  # offset of the debug registers in struct user
     user_size: int = 928  # bytes of struct user
     old_ptrace_requests: bool = False  # PTRACE_GETREGS and its like are requests of this CPU
+    sysemu_since: str | None = None  # PTRACE_SYSEMU
     sem_times_padded: bool = False  # struct semid64_ds has room behind each time
     ipc_third_is_timeout: bool = False  # ipc(SEMTIMEDOP) takes its timeout as the third argument, not the fifth
     ipc_mode_is_wide: bool = False  # struct ipc64_perm's sequence number stands behind two unused bytes

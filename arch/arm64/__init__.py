@@ -162,6 +162,7 @@ ARCHITECTURE = Architecture(
     calls=CallFacts(
         user_regs=(*(f"regs[{i}]" for i in range(31)), "sp", "pc", "pstate"),
         audit_arch=0xC00000B7,
+        sysemu_since="5.3",
     ),
     elf_machine=183,  # EM_AARCH64
     elf_class=2,

@@ -155,6 +155,7 @@ ARCHITECTURE = Architecture(
         user_debugregs=252,
         user_size=284,
         old_ptrace_requests=True,
+        sysemu_since="2.6.14",
         has_dies=True,
     ),
     elf_machine=3,  # EM_386

@@ -164,6 +164,7 @@ ARCHITECTURE = Architecture(
     calls=CallFacts(
         user_regs=("psw.mask", "psw.addr", *(f"gprs[{i}]" for i in range(16)), *["access"] * 8, "orig_gpr2"),
         audit_arch=0x80000016,
+        sysemu_since="5.12",
         has_soft_dirty=True,
         generic_entry=True,
         ipc_third_is_timeout=True,

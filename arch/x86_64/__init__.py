@@ -241,6 +241,7 @@ ARCHITECTURE = Architecture(
         breakpoint_slots=4,
         user_debugregs=848,
         old_ptrace_requests=True,
+        sysemu_since="2.6.14",
         sem_times_padded=True,
         has_dies=True,
     ),

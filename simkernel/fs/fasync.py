@@ -19,7 +19,7 @@ from arch.abi.poll import (
     POLLWRBAND,
     POLLWRNORM,
 )
-from arch.abi.signal import NSIG, POLL_ERR, POLL_HUP, POLL_IN, POLL_MSG, POLL_OUT, POLL_PRI, SI_KERNEL, SIGIO
+from arch.abi.signal import NSIG, POLL_ERR, POLL_HUP, POLL_IN, POLL_MSG, POLL_OUT, POLL_PRI, SI_KERNEL, SIGIO, SIGURG
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.kernel.task import Task, WaitQueue
@@ -130,19 +130,32 @@ def _may(task: Task, owner: FownStruct) -> bool:
     return owner.euid == 0 or bool({owner.euid, owner.uid} & {cred.suid, cred.uid})
 
 
-def send_sigio(k: FsKernel, file: File, fd: int, band: int) -> None:
-    """The owner hears that something happened to a descriptor of its."""
-    owner = owner_of(file)
+def _owners(k: FsKernel, owner: FownStruct) -> list[Task]:
+    """Who may be told now."""
     if not owner.pid:
-        return
+        return []
     if owner.kind == F_OWNER_PGRP:
         found = [t for t in k.tasks.by_pid.values() if t.pgid == owner.pid and t is t.group_leader]
     else:
         task = k.tasks.by_pid.get(owner.pid)
         found = [task] if task is not None else []
-    for task in found:
-        if task.exit_state or not _may(task, owner):
-            continue
+    return [task for task in found if not task.exit_state and _may(task, owner)]
+
+
+def send_sigurg(k: FsKernel, file: File) -> None:
+    """Urgent data came: the owner gets SIGURG, and with O_ASYNC and a signal of its own (F_SETSIG) that one, too."""
+    owner = owner_of(file)
+    for task in _owners(k, owner):
+        send = k.signals.send_thread if owner.kind == F_OWNER_TID else k.signals.send
+        send(task, SIGURG, SI_KERNEL)
+    if owner.queues and owner.signum:
+        send_sigio(k, file, owner.fd, POLL_PRI)
+
+
+def send_sigio(k: FsKernel, file: File, fd: int, band: int) -> None:
+    """The owner hears that something happened to a descriptor of its."""
+    owner = owner_of(file)
+    for task in _owners(k, owner):
         send = k.signals.send_thread if owner.kind == F_OWNER_TID else k.signals.send
         if owner.signum:
             send(task, owner.signum, band, band=BANDS[band], fd=fd)

@@ -34,7 +34,7 @@ from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import starve
-from simkernel.kernel.ptrace.stops import WORK_TRACE, report_syscall
+from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, report_syscall
 from simkernel.kernel.sched import rcu_does
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
@@ -108,8 +108,10 @@ def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
         return SKIPPED
     if preset:
         k.regs.set(regs, k.abi.result, -ENOSYS)
-    if task.syscall_work & WORK_TRACE:
+    if (work := task.syscall_work) & (WORK_TRACE | WORK_EMU):
         yield from report_syscall(k, True)
+        if work & WORK_EMU:  # the call is the tracer's
+            return SKIPPED
         if preset and k.abi.number == k.regs.orig_field:
             nr = k.regs.get(regs, k.regs.orig_field) & 0xFFFFFFFF
             nr = nr - (1 << 32) if nr >> 31 else nr

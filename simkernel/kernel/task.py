@@ -131,6 +131,7 @@ class PosixTimer:
         self.expires = 0  # ns
         self.event: Event | None = None
         self.cpu_event: CpuEvent | None = None  # of a timer by CPU time
+        self.counts: Task | None = None  # whose time that is
         self.hrtimer: HrTimer | None = None  # of one by a clock
         self.overrun = 0  # of the signal that was taken last
         self.missed = 0  # expirations since the signal that nobody has taken yet

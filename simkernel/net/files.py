@@ -5,7 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import ENOTSOCK
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
-from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRNORM
 from arch.abi.socket import (
     AF_ALG,
     AF_INET,
@@ -30,6 +30,7 @@ from simkernel.net.core.net_namespace import sweep
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.ipv4.tcp_urgent import TCP_URG_VALID, readable
 from simkernel.net.netlink.sock import NetlinkSock, netlink_poll
 from simkernel.net.unix.sock import UnixSock, unix_poll
 
@@ -58,8 +59,10 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
         if sk.shutdown & RCV_SHUTDOWN:
             mask |= POLLIN | POLLRDNORM | POLLRDHUP
         if sk.state != TCP_SYN_SENT:
-            if sk.receive_queue:
+            if isinstance(sk, TcpSock) and readable(sk):
                 mask |= POLLIN | POLLRDNORM
+            if isinstance(sk, TcpSock) and sk.urg_data & TCP_URG_VALID:
+                mask |= POLLPRI
             if sk.shutdown & SEND_SHUTDOWN or (isinstance(sk, TcpSock) and sk.writable):
                 mask |= POLLOUT | POLLWRNORM
         return mask

@@ -51,6 +51,8 @@ from simkernel.net.ipv4.devinet import delete_address, insert_address, scope_of
 
 IFREQ_FLAGS = 0xFFFF  # what fits in a short
 
+SOCKET_IOCTLS = 0x89  # the type of requests that are of sockets: is_socket_ioctl_cmd()
+
 
 def ifreq_size(k: NetKernel) -> int:
     """sizeof(struct ifreq)."""
@@ -104,6 +106,8 @@ def interface_ioctl(k: NetKernel, net: Net, cmd: int, arg: int) -> int:
         return 0
     known = cmd in QUERIES or cmd in ADDRESS_QUERIES
     if not known and cmd not in CHANGES and cmd not in ADDRESS_CHANGES:
+        if cmd >> 8 & 0xFF == SOCKET_IOCTLS:
+            k.usercopy.copy_from_user(arg, 16 + 3 * k.arch.word)  # get_user_ifreq()
         raise KernelError(ENOTTY, f"socket ioctl {cmd:#x}")
     label = k.usercopy.copy_from_user(arg, IFNAMSIZ).split(b"\0")[0].decode("latin-1")
     if not known and not ns_capable(k.current, net.namespace.owner, CAP_NET_ADMIN):

@@ -6,7 +6,8 @@ from arch.abi.errno import EINVAL
 from arch.abi.signal import SIGALRM, SIGPROF, SIGVTALRM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
-from simkernel.kernel.calls.time import cpu_time, pair_bytes, read_pair, user_time
+from simkernel.kernel.calls.cpu_clocks import cpu_time, user_time
+from simkernel.kernel.calls.time import pair_bytes, read_pair
 from simkernel.kernel.clock import HRTIMER_MODE_REL, Event
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall

@@ -29,7 +29,6 @@ from arch.abi.time import (
     CLOCK_MONOTONIC,
     CLOCK_MONOTONIC_COARSE,
     CLOCK_MONOTONIC_RAW,
-    CLOCK_PROCESS_CPUTIME_ID,
     CLOCK_REALTIME,
     CLOCK_REALTIME_ALARM,
     CLOCK_REALTIME_COARSE,
@@ -40,6 +39,7 @@ from arch.abi.time import (
     TIMER_ABSTIME,
 )
 from arch.errors import KernelError
+from simkernel.kernel.calls.cpu_clocks import cpu_clock_now, cpu_nanosleep, is_cpu_clock, owner_of_clock, used_by
 from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -98,18 +98,8 @@ def clock_now(k: KernelFace, which: int) -> int:
         return now + offsets.monotonic
     if which in (CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM):
         return now + offsets.boottime
-    k.cpus.account()
-    if which == CLOCK_THREAD_CPUTIME_ID:
-        return k.current.sum_exec_ns
-    if which == CLOCK_PROCESS_CPUTIME_ID:
-        return sum(t.sum_exec_ns for t in k.current.threads) + k.current.signal.utime_ns
-    if which < 0:  # the CPU clock of another process: ~pid << 3 | type
-        if which & 3 == 3:  # no CPUCLOCK_PROF, _VIRT or _SCHED
-            raise KernelError(EINVAL)
-        task = k.tasks.find(~(which >> 3)) if ~(which >> 3) else k.current
-        if task is None:
-            raise KernelError(EINVAL)
-        return task.sum_exec_ns
+    if is_cpu_clock(which):
+        return cpu_clock_now(k, which)
     raise KernelError(EINVAL)
 
 
@@ -273,6 +263,13 @@ def _clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int
     if which in WITHOUT_SLEEP:
         raise KernelError(EOPNOTSUPP)
     want = read_timespec(k, rqtp, size)
+    if is_cpu_clock(which):
+
+        def tell(left: int) -> None:
+            if rmtp:
+                write_timespec(k, rmtp, left, size)
+
+        return (yield from cpu_nanosleep(k, which, flags, want, tell))
     if flags & TIMER_ABSTIME:
         until = k.clock.now_ns + want - now
         k.current.sleep_request = (want, HRTIMER_MODE_ABS)
@@ -302,16 +299,6 @@ def sys_clock_nanosleep_time64(k: KernelFace, which: int, flags: int, rqtp: int,
 
 
 # -- POSIX timers --------------------------------------------------------------------------------------------------
-
-
-def cpu_time(task: Task) -> int:
-    """CPUCLOCK_PROF of a process, ns."""
-    return sum(t.sum_exec_ns for t in task.signal.threads) + task.signal.utime_ns
-
-
-def user_time(task: Task) -> int:
-    """CPUCLOCK_VIRT of a process, ns."""
-    return sum(t.utime_ns for t in task.signal.threads) + task.signal.utime_ns
 
 
 @syscall(
@@ -353,7 +340,9 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
         raise KernelError(EAGAIN)
     timers[number] = timer
     signal.posix_timer_id = (number + 1) & 0x7FFFFFFF  # the next one gets another, also when this one is gone
-    if _counts(k, timers[number], k.current) is None:
+    if is_cpu_clock(which):
+        timer.counts = owner_of_clock(k, which)
+    else:
         timers[number].hrtimer = k.hrtimers.make("posix_timer_fn", which, HRTIMER_MODE_ABS)
     k.usercopy.put_user(out, 4, number)
     return 0
@@ -390,18 +379,14 @@ def _expire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
         _fire(k, task, number, timer)
 
 
-def _counts(k: KernelFace, timer: PosixTimer, task: Task) -> Callable[[], int] | None:
+def _counts(timer: PosixTimer) -> Callable[[], int] | None:
     """What a timer by CPU time counts; None for one by a clock."""
-    if timer.clock == CLOCK_PROCESS_CPUTIME_ID or timer.clock < 0:
-        return lambda: cpu_time(task)
-    if timer.clock == CLOCK_THREAD_CPUTIME_ID:
-        return lambda: task.sum_exec_ns
-    return None
+    return used_by(timer.clock, timer.counts) if timer.counts is not None else None
 
 
 def _arm(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
-    used = _counts(k, timer, task)
-    if used is None:
+    used = _counts(timer)
+    if used is None or timer.counts is None:
         timer.event = k.clock.add(timer.expires, lambda: _expire(k, task, number, timer))
         if timer.hrtimer is not None:
             k.hrtimers.start(timer.hrtimer, timer.expires, HRTIMER_MODE_ABS)
@@ -411,15 +396,15 @@ def _arm(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
             timer.missed += late if timer.notify != SIGEV_NONE else 0
             timer.expires += late * timer.interval_ns
         timer.cpu_event = CpuEvent(used, timer.expires, lambda: _fire(k, task, number, timer))
-        task.signal.cpu_events.append(timer.cpu_event)
+        timer.counts.signal.cpu_events.append(timer.cpu_event)
 
 
-def _disarm(k: KernelFace, timer: PosixTimer, task: Task) -> None:
+def _disarm(k: KernelFace, timer: PosixTimer) -> None:
     k.clock.cancel(timer.event)
     if timer.hrtimer is not None:
         k.hrtimers.cancel(timer.hrtimer)
-    if timer.cpu_event in task.signal.cpu_events:
-        task.signal.cpu_events.remove(timer.cpu_event)
+    if timer.counts is not None and timer.cpu_event in timer.counts.signal.cpu_events:
+        timer.counts.signal.cpu_events.remove(timer.cpu_event)
     timer.event = timer.cpu_event = None
 
 
@@ -444,17 +429,16 @@ def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int
     size = 2 * k.arch.word
     interval, value = read_timespec(k, new), read_timespec(k, new + size)
     before = _itimerspec(k, timer)
-    _disarm(k, timer, k.current)
+    _disarm(k, timer)
     timer.interval_ns, timer.missed, timer.overrun = interval, 0, 0
     if value:
         if timer.hrtimer is not None:
             timer.hrtimer.mode = HRTIMER_MODE_ABS if flags & TIMER_ABSTIME else HRTIMER_MODE_REL
             k.hrtimers.init(timer.hrtimer)
         base = value - clock_now(k, timer.clock) if flags & TIMER_ABSTIME else value
-        task = k.current if timer.clock == CLOCK_THREAD_CPUTIME_ID else k.current.group_leader
-        used = _counts(k, timer, task)
+        used = _counts(timer)
         timer.expires = (k.clock.now_ns if used is None else used()) + max(base, 0)
-        _arm(k, task, number, timer)
+        _arm(k, k.current.group_leader, number, timer)
     if old:
         k.usercopy.copy_to_user(old, before)
     return 0
@@ -477,7 +461,7 @@ def sys_timer_getoverrun(k: KernelFace, number: int) -> int:
 def sys_timer_delete(k: KernelFace, number: int) -> int:
     """EINVAL."""
     timer = _posix_timer(k, number)
-    _disarm(k, timer, k.current)
+    _disarm(k, timer)
     _free(k, timer)
     del k.current.signal.posix_timers[number]
     return 0
@@ -499,7 +483,7 @@ def cancel_timers(k: KernelFace, task: Task) -> None:
             timer.disarm()
             task.signal.itimers[which] = None
     for posix in task.signal.posix_timers.values():
-        k.clock.cancel(posix.event)
+        _disarm(k, posix)
         _free(k, posix)
     task.signal.cpu_events.clear()
     task.signal.posix_timers.clear()

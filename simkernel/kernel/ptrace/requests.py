@@ -23,7 +23,7 @@ from simkernel.kernel.ptrace.registers import (
     set_floating,
     set_general,
 )
-from simkernel.kernel.ptrace.stops import WORK_TRACE, link, resume, unlink
+from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, link, resume, unlink
 from simkernel.kernel.seccomp import seccomp_get_filter, seccomp_get_metadata
 from simkernel.kernel.sigpending import bit
 from simkernel.kernel.task import TASK_INTERRUPTIBLE, TASK_STOPPED, TASK_TRACED, UNBLOCKABLE, Task
@@ -194,11 +194,11 @@ def _syscall_info(k: KernelFace, task: Task, addr: int, data: int) -> int:
 # -- going on --------------------------------------------------------------------------------------------------------
 
 
-def _go(k: KernelFace, task: Task, signal: int, trace: bool, step: bool = False) -> int:
+def _go(k: KernelFace, task: Task, signal: int, work: int = 0, step: bool = False) -> int:
     """ptrace_resume().  EIO for a signal that is none, or a step where the CPU has none."""
     if not 0 <= signal <= NSIG:
         raise KernelError(EIO)
-    task.syscall_work = task.syscall_work | WORK_TRACE if trace else task.syscall_work & ~WORK_TRACE
+    task.syscall_work = task.syscall_work & ~(WORK_TRACE | WORK_EMU) | work
     if k.arch.calls.step_flag is not None:
         name, bit = k.arch.calls.step_flag
         flags = k.regs.get(task.regs, name)
@@ -218,7 +218,7 @@ def _detach(k: KernelFace, task: Task, addr: int, data: int) -> int:
     if not 0 <= data <= NSIG:
         raise KernelError(EIO)
     unlink(k, task)
-    return _go(k, task, data, False)
+    return _go(k, task, data)
 
 
 def _interrupt(k: KernelFace, task: Task, addr: int, data: int) -> int:
@@ -262,11 +262,16 @@ REQUESTS: dict[int, Request] = {
     p.PTRACE_GETSIGMASK: _get_sigmask, p.PTRACE_SETSIGMASK: _set_sigmask,
     p.PTRACE_SETOPTIONS: _set_options, p.PTRACE_GETEVENTMSG: _get_message, p.PTRACE_GET_SYSCALL_INFO: _syscall_info,
     p.PTRACE_SECCOMP_GET_FILTER: seccomp_get_filter, p.PTRACE_SECCOMP_GET_METADATA: seccomp_get_metadata,
-    p.PTRACE_CONT: lambda k, task, addr, data: _go(k, task, data, False),
-    p.PTRACE_SYSCALL: lambda k, task, addr, data: _go(k, task, data, True),
-    p.PTRACE_SINGLESTEP: lambda k, task, addr, data: _go(k, task, data, False, True),
+    p.PTRACE_CONT: lambda k, task, addr, data: _go(k, task, data),
+    p.PTRACE_SYSCALL: lambda k, task, addr, data: _go(k, task, data, WORK_TRACE),
+    p.PTRACE_SINGLESTEP: lambda k, task, addr, data: _go(k, task, data, 0, True),
     p.PTRACE_KILL: _kill, p.PTRACE_DETACH: _detach, p.PTRACE_INTERRUPT: _interrupt, p.PTRACE_LISTEN: _listen,
 }  # fmt: skip
+# Calls that are the tracer's to make, where the CPU has that.
+EMULATION: dict[int, Request] = {
+    p.PTRACE_SYSEMU: lambda k, task, addr, data: _go(k, task, data, WORK_EMU),
+    p.PTRACE_SYSEMU_SINGLESTEP: lambda k, task, addr, data: _go(k, task, data, WORK_EMU, True),
+}
 # Requests of architectures whose registers came before the sets of registers.
 OLD_REQUESTS: dict[int, Request] = {
     p.PTRACE_GETREGS: _get_regs, p.PTRACE_SETREGS: _set_regs, p.PTRACE_GETFPREGS: _get_fpregs,
@@ -283,6 +288,9 @@ def ptrace_request(k: KernelFace, child: int, request: int, addr: int, data: int
     todo = REQUESTS.get(request)
     if todo is None and k.arch.calls.old_ptrace_requests:
         todo = OLD_REQUESTS.get(request)
+    since = k.arch.calls.sysemu_since
+    if todo is None and since is not None and k.version.at_least(since):
+        todo = EMULATION.get(request)
     if todo is None:
         raise KernelError(EIO)
     try:

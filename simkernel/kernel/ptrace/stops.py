@@ -20,7 +20,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.sigpending import SigInfo, bit
 from simkernel.kernel.task import EXIT_ZOMBIE, TASK_TRACED, CloneArgs, Task
 
-WORK_TRACE = 1 << 2  # SYSCALL_WORK_SYSCALL_TRACE
+WORK_TRACE, WORK_EMU = 1 << 2, 1 << 3  # SYSCALL_WORK_SYSCALL_TRACE, SYSCALL_WORK_SYSCALL_EMU
 
 
 def notify_tracer(k: KernelFace, task: Task, status: int) -> None:
@@ -144,7 +144,7 @@ def unlink(k: KernelFace, task: Task) -> None:
     if tracer is not None and task in tracer.ptraced:
         tracer.ptraced.remove(task)
     task.ptrace_options, task.ptrace_seized, task.ptrace_trap, task.stop_ignored = 0, False, False, False
-    task.syscall_work &= ~WORK_TRACE
+    task.syscall_work &= ~(WORK_TRACE | WORK_EMU)
     if task.signal.stopped:
         task.work = True
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENOENT, EOPNOTSUPP
+from arch.abi.capability import CAP_NET_ADMIN
+from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.inet import IPPROTO_UDP, TCP_LISTEN
 from arch.abi.ioctl import (
     FIOGETOWN,
@@ -25,16 +26,20 @@ from arch.abi.ioctl import (
     SIOCOUTQ,
     SIOCOUTQNSD,
     SIOCSPGRP,
+    SIOCUNIXFILE,
 )
 from arch.abi.socket import AF_ALG, AF_NETLINK, AF_UNIX, SOCK_RAW, SOCK_STREAM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs.fasync import get_owner, set_owner
+from simkernel.fs.fdtable import files_of
+from simkernel.fs.fsopen import path_file
 from simkernel.fs.inode import File
 from simkernel.net.core.control import keep_stamping
 from simkernel.net.core.sock import INET, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.interfaces import interface_ioctl
+from simkernel.net.ipv4 import tcp_urgent as urgent
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.udp import UDP_HEADER
 from simkernel.net.unix.sock import UnixSock, readable_bytes
@@ -62,7 +67,7 @@ def _readable(sk: Sock) -> int | None:
             raise KernelError(EINVAL)
         return readable_bytes(sk)
     if isinstance(sk, TcpSock):
-        return sum(packet.len for packet in _stream(sk).receive_queue)
+        return urgent.readable_bytes(_stream(sk))
     if not sk.receive_queue:
         return 0
     return sk.receive_queue[0].len - (UDP_HEADER if sk.protocol == IPPROTO_UDP else 0)
@@ -80,10 +85,12 @@ def _not_on_the_way(sk: Sock) -> int | None:
 
 
 def _at_mark(sk: Sock) -> int | None:
-    """No urgent data is told apart here."""
-    if sk.family == AF_UNIX and sk.type != SOCK_STREAM:
-        raise KernelError(EOPNOTSUPP)
-    return 0 if sk.type == SOCK_STREAM else None
+    """Is the urgent byte what would be read next?"""
+    if isinstance(sk, UnixSock):
+        if sk.type != SOCK_STREAM:
+            raise KernelError(EOPNOTSUPP)
+        return int(bool(sk.parcels) and sk.parcels[0] is sk.oob)
+    return int(urgent.to_the_mark(sk) == 0) if isinstance(sk, TcpSock) else None
 
 
 def _routed(sk: Sock) -> int | None:
@@ -124,6 +131,18 @@ def _stamp(k: NetKernel, sk: Sock, cmd: int, arg: int) -> int:
     return 0
 
 
+def _file_of(k: NetKernel, sk: UnixSock) -> int:
+    """unix_open_file(): a descriptor, opened with O_PATH, of what a socket is bound to.  EPERM, ENOENT."""
+    if not sk.capable(k, CAP_NET_ADMIN):
+        raise KernelError(EPERM)
+    if sk.path is None:
+        raise KernelError(ENOENT)
+    files = files_of(k.current)
+    fd = files.get_unused_fd(True)
+    files.install(fd, path_file(k, sk.path))
+    return fd
+
+
 def sock_ioctl(k: NetKernel, sk: Sock, file: File, cmd: int, arg: int) -> int:
     """By request, then by interface.  ENOTTY, EINVAL, ENOENT, EOPNOTSUPP, EFAULT, ESRCH."""
     if cmd in (FIOSETOWN, SIOCSPGRP):
@@ -133,6 +152,8 @@ def sock_ioctl(k: NetKernel, sk: Sock, file: File, cmd: int, arg: int) -> int:
         return 0
     if cmd in STAMPS and sk.family not in (*WITHOUT_NUMBERS, AF_UNIX):
         return _stamp(k, sk, cmd, arg)
+    if cmd == SIOCUNIXFILE and isinstance(sk, UnixSock):
+        return _file_of(k, sk)
     if cmd in NUMBERS and sk.family not in WITHOUT_NUMBERS:
         number = NUMBERS[cmd](sk)
         if number is not None:

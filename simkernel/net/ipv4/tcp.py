@@ -23,7 +23,7 @@ from arch.abi.inet import (
     TCP_SYN_RECV,
     TCP_SYN_SENT,
 )
-from arch.abi.socket import AF_INET, MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
+from arch.abi.socket import AF_INET, MSG_DONTWAIT, MSG_OOB, MSG_PEEK, MSG_WAITALL
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, hash_port, sleep, until
@@ -31,7 +31,8 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_output import push, transmit
-from simkernel.net.ipv4.tcp_sock import ACK, RST, TcpSock, key_of, tcp_sk, unhash
+from simkernel.net.ipv4.tcp_sock import ACK, RST, TcpSock, before, key_of, tcp_sk, unhash
+from simkernel.net.ipv4.tcp_urgent import copied_seq, is_inline, mark_urgent, pass_over, receive_urgent, to_the_mark
 
 
 @kernel_function(
@@ -149,6 +150,8 @@ def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
         chunk = message.data[sent : sent + min(room, sock.mss)]
         sock.unsent += chunk
         sent += len(chunk)
+        if message.flags & MSG_OOB and sent == size:
+            mark_urgent(sock)
         yield from push(k, sock)
     return sent
 
@@ -159,17 +162,31 @@ def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
 )
 def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Body:
     """Bytes of the stream: at least one (all with MSG_WAITALL), 0 at its end."""
-    sock, message = k.net.socks[sk], k.net.messages[msg]
+    sock, message = tcp_sk(k, sk), k.net.messages[msg]
     if sock.state == TCP_LISTEN:
         return -ENOTCONN
+    if flags & MSG_OOB:
+        return receive_urgent(sock, message, length, flags)
     wanted = length if flags & MSG_WAITALL else min(length, 1)
     copied = bytearray()
     end = until(sock)
     while True:
+        mark = to_the_mark(sock)
+        if mark == 0 and copied:
+            break
         if flags & MSG_PEEK:
-            copied = bytearray(b"".join(p.packet() for p in sock.receive_queue)[:length])
+            there = b"".join(p.packet() for p in sock.receive_queue)
+            hidden = mark == 0 and not is_inline(sock)
+            copied = bytearray(there[hidden : (mark or len(there)) + hidden][:length])
         else:
-            yield from take_bytes(k, sock, copied, length)
+            if mark == 0 and sock.receive_queue and not is_inline(sock):
+                yield from pass_over(k, sock)
+            yield from take_bytes(k, sock, copied, min(length, len(copied) + mark) if mark else length)
+            if sock.urg_data and before(sock.urg_seq, copied_seq(sock)):
+                sock.urg_data = 0
+                sock.store()
+            if mark and copied and to_the_mark(sock) == 0:
+                break
         if len(copied) >= wanted:
             break
         if sock.err and not copied:

@@ -55,6 +55,7 @@ from simkernel.net.ipv4.tcp_sock import (
     tcp_sk,
 )
 from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS
+from simkernel.net.ipv4.tcp_urgent import take_urgent
 from simkernel.net.reuseport import Four, choose, select
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
@@ -168,6 +169,8 @@ def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
     now, count, measured_ns = k.clock.now_ns, 0, 0
     sk.bytes_acked += (ack - sk.snd_una) & U32_MAX
     sk.snd_una = ack
+    if sk.snd_up is not None and not before(ack, sk.snd_up):
+        sk.snd_up = None
     while sk.sent and not before(ack, sk.sent[0].end):
         sent = sk.sent.popleft()
         sk.sent_bytes -= len(sent.data)
@@ -250,6 +253,8 @@ def tcp_rcv_established(k: NetKernel, sk: int, skb: int) -> Body:
         return 0
     yield from take_ack(k, sock, segment)
     if k.net.socks.get(sk) is sock:
+        if segment.urgent is not None or sock.urg_data:
+            yield from take_urgent(k, sock, segment)
         yield from receive_data(k, sock, packet, segment)
     else:
         yield k.call("consume_skb", skb)
@@ -422,6 +427,8 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
             yield k.call("tcp_set_state", sk, TCP_CLOSE)
             return 1
         packet.set_owner(sock)
+        if segment.urgent is not None or sock.urg_data:
+            yield from take_urgent(k, sock, segment)
         yield from receive_data(k, sock, packet, segment)
     return 0
 

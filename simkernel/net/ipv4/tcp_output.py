@@ -134,7 +134,7 @@ def tcp_write_xmit(k: NetKernel, sk: int, mss_now: int, nonagle: int, push_one: 
         if room <= 0 or len(sock.sent) >= sock.cwnd:
             break
         small = len(sock.unsent) < mss_now and sock.sent
-        if small and not (nonagle or sock.fin_wanted or sock.options.get(TCP_NODELAY)):
+        if small and not (nonagle or sock.fin_wanted or sock.snd_up is not None or sock.options.get(TCP_NODELAY)):
             break
         size = min(mss_now, room, len(sock.unsent))
         data = bytes(sock.unsent[:size])

@@ -35,7 +35,7 @@ from simkernel.net.core.sock import TCP_SNDBUF, Sock, unbind
 from simkernel.net.core.state import Flow
 from simkernel.net.face import NetKernel
 
-FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
+FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 TCP_HEADER = 20
 MSS = 65483 - 20  # what lo's MTU leaves after IP and TCP headers with timestamps
 MSS_ETHERNET = 1460
@@ -63,13 +63,14 @@ class Pending:
 class Segment:
     """The header fields of a received segment, and its data."""
 
-    __slots__ = ("ack", "data", "flags", "seq", "window")
+    __slots__ = ("ack", "data", "flags", "seq", "urgent", "window")
 
     def __init__(self, body: bytes) -> None:
         self.seq = int.from_bytes(body[4:8], "big")
         self.ack = int.from_bytes(body[8:12], "big")
         self.flags = body[13]
         self.window = int.from_bytes(body[14:16], "big") << WINDOW_SCALE
+        self.urgent = int.from_bytes(body[18:20], "big") if self.flags & URG else None
         self.data = body[(body[12] >> 4) * 4 :]
 
 
@@ -123,6 +124,9 @@ class TcpSock(Sock):
         self.congestion = congestion
         self.cwnd: int = TCP_INIT_CWND
         self.cwnd_acked = 0  # snd_cwnd_cnt
+        self.snd_up: int | None = None  # behind the urgent byte that was written last, until it is acknowledged
+        self.urg_data: int = 0  # tcp_urgent.py
+        self.urg_seq: int = 0
         self.cwnd_was_full = False  # is_cwnd_limited, and what else says how much of the window was used
         self.max_packets_out = self.cwnd_usage_seq = 0
         self.ssthresh: int = TCP_INFINITE_SSTHRESH
@@ -244,6 +248,9 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("delivered", lambda sk: sk.delivered),
     ("bytes_received", lambda sk: sk.bytes_received),
     ("window_clamp", lambda sk: sk.window_clamp),
+    ("snd_up", lambda sk: sk.snd_una if sk.snd_up is None else sk.snd_up),
+    ("urg_data", lambda sk: sk.urg_data),
+    ("urg_seq", lambda sk: sk.urg_seq),
     ("lsndtime", lambda sk: (INITIAL_JIFFIES + sk.last_sent_ns // TICK_NSEC) & U32_MAX),
     ("inet_conn.icsk_rto", lambda sk: sk.rto_ns // TICK_NSEC),
     ("inet_conn.icsk_retransmits", lambda sk: sk.retransmits),
@@ -273,14 +280,19 @@ def tcp_sk(k: NetKernel, sk: int) -> TcpSock:
     return sock
 
 
-def header(sk: Sock, flags: int, seq: int) -> bytes:
+def header(sk: TcpSock, flags: int, seq: int) -> bytes:
     """A 20-byte TCP header; the window is advertised scaled by WINDOW_SCALE."""
+    urgent = 0
+    if sk.snd_up is not None and before(seq, sk.snd_up):
+        ahead = (sk.snd_up - seq) & U32_MAX
+        urgent = min(ahead, 0xFFFF)
+        flags |= URG
     room = max(sk.rcvbuf - sk.rmem, 0)
     window = min(min(room, sk.options.get(WINDOW_CLAMP) or room) >> WINDOW_SCALE, 0xFFFF)
-    return header_of(sk.lport, sk.rport, seq, sk.rcv_nxt if flags & ACK else 0, flags, window)
+    return header_of(sk.lport, sk.rport, seq, sk.rcv_nxt if flags & ACK else 0, flags, window, urgent)
 
 
-def header_of(sport: int, dport: int, seq: int, ack: int, flags: int, window: int) -> bytes:
+def header_of(sport: int, dport: int, seq: int, ack: int, flags: int, window: int, urgent: int = 0) -> bytes:
     """The header from its fields; the window as it goes over the wire."""
     return (
         sport.to_bytes(2, "big")
@@ -289,7 +301,8 @@ def header_of(sport: int, dport: int, seq: int, ack: int, flags: int, window: in
         + (ack & U32_MAX).to_bytes(4, "big")
         + bytes((5 << 4, flags))
         + window.to_bytes(2, "big")
-        + b"\0\0\0\0"
+        + b"\0\0"
+        + urgent.to_bytes(2, "big")
     )
 
 

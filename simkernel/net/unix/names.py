@@ -9,7 +9,7 @@ from arch.abi.stat import S_IFMT, S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fdtable import fs_of
-from simkernel.fs.inode import Inode, inode_permission, to_str
+from simkernel.fs.inode import Path, inode_permission, to_str
 from simkernel.fs.landlock_access import check_make
 from simkernel.fs.namei import lookup_create
 from simkernel.kernel.kfunc import kernel_function
@@ -48,16 +48,16 @@ def unix_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
             return -EADDRINUSE
         k.net.unix[sk.net, name] = sk
     else:
-        inode = _make_inode(k, to_str(name[:-1]), bool(sk.name))
-        if sk.name:
+        made = _make_inode(k, to_str(name[:-1]), bool(sk.name))
+        if sk.name or made is None:
             return -EINVAL
-        sk.inode = inode
-        k.net.unix[inode] = sk
+        sk.path, sk.inode = made, made.dentry.inode
+        k.net.unix[sk.inode] = sk
     sk.name = name
     return 0
 
 
-def _make_inode(k: NetKernel, path: str, only_check: bool) -> Inode:
+def _make_inode(k: NetKernel, path: str, only_check: bool) -> Path | None:
     vfs = k.vfs
     nd = vfs.nameidata(AT_FDCWD, path)
     try:
@@ -67,10 +67,9 @@ def _make_inode(k: NetKernel, path: str, only_check: bool) -> Inode:
         raise KernelError(EADDRINUSE if error.errno == EEXIST else error.errno, str(error)) from None
     inode_permission(parent.inode, c.MAY_WRITE | c.MAY_EXEC, nd.cred)
     if only_check:
-        return parent.inode
+        return None
     made = parent.inode.mknod(parent, nd.last, S_IFSOCK | 0o777 & ~fs_of(k.current).umask, 0, nd.cred)
-    inode: Inode = made.inode
-    return inode
+    return Path(nd.path.mnt, made)
 
 
 def autobind(k: NetKernel, sk: UnixSock) -> None:

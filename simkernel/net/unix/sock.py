@@ -11,9 +11,9 @@ from collections import deque
 
 from arch.abi.errno import EPROTONOSUPPORT, ESOCKTNOSUPPORT
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
-from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRBAND, POLLWRNORM
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRBAND, POLLWRNORM
 from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
-from simkernel.fs.inode import File, Inode
+from simkernel.fs.inode import File, Inode, Path
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.user import User
@@ -63,10 +63,12 @@ class UnixSock(Sock):
         self._name = b""
         self._unix_address = 0  # of its struct unix_address
         self.inode: Inode | None = None
+        self.path: Path | None = None  # of that
         self.peer: UnixSock | None = None
         self.parcels: deque[Parcel] = deque()
         self.max_dgram_qlen = int(net.sysctl["unix.max_dgram_qlen"])  # sk_max_ack_backlog
         self.queued = 0  # bytes in parcels
+        self.oob: Parcel | None = None  # the urgent byte, while nobody has read it
         self.pending: list[UnixSock] = []  # connections waiting for accept()
         self.peer_cred: Ucred = (0, 0xFFFFFFFF, 0xFFFFFFFF)  # SO_PEERCRED: who listened, connected or made the pair
         self.peer_groups: list[int] | None = None  # SO_PEERGROUPS
@@ -161,6 +163,8 @@ def unix_poll(k: NetKernel, sk: UnixSock, queues: list[WaitQueue] | None) -> int
         mask |= POLLRDHUP | POLLIN | POLLRDNORM
     if sk.parcels or sk.pending:
         mask |= POLLIN | POLLRDNORM
+    if sk.oob is not None:
+        mask |= POLLPRI
     if sk.type != SOCK_DGRAM and sk.state == TCP_CLOSE:
         mask |= POLLHUP
     full = sk.type != SOCK_STREAM and sk.peer is not None and sk.peer.refuses(sk)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from arch.abi.errno import EAGAIN, ECONNREFUSED, EINVAL, EISCONN, EMSGSIZE, ENOTCONN, EOPNOTSUPP, EPERM, EPIPE
 from arch.abi.inet import TCP_ESTABLISHED
-from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SOCK_DGRAM, SOCK_SEQPACKET
+from arch.abi.socket import (
+    MSG_DONTWAIT,
+    MSG_OOB,
+    MSG_PEEK,
+    MSG_TRUNC,
+    MSG_WAITALL,
+    SO_OOBINLINE,
+    SOCK_DGRAM,
+    SOCK_SEQPACKET,
+    SOL_SOCKET,
+)
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
@@ -25,8 +33,11 @@ from simkernel.net.unix.sock import Parcel, UnixSock, unix_sock
     "int unix_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/unix/af_unix.c"
 )
 def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
-    """Everything, in pieces that fit the peer's buffer; EPIPE, ENOTCONN, EISCONN with an address."""
+    """Everything, in pieces that fit the peer's buffer, the last byte alone if it is urgent; EPIPE, ENOTCONN, EISCONN with an address."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
+    urgent = bool(message.flags & MSG_OOB)
+    if urgent and (not length or not k.version.at_least("5.15")):
+        return -EOPNOTSUPP
     if message.name:
         return -EISCONN if sk.state == TCP_ESTABLISHED else -EOPNOTSUPP
     peer = sk.peer
@@ -37,16 +48,20 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     files, done, end = scm.files, 0, until(sk, sending=True)
     refusal = -EPIPE if sk.shutdown & SEND_SHUTDOWN else 0
     while done < length and not refusal:
+        alone = urgent and done == length - 1
         refusal = yield from _wait_for_room(k, sk, message.flags, end)
         if refusal:
             break
         if peer.dead or peer.shutdown & RCV_SHUTDOWN:
             refusal = -EPIPE
             break
-        step, truesize = k.net.charges.unix_stream(length - done, sk.sndbuf)
-        cred = parcel_cred(k, scm, sk, peer)
+        step, truesize = k.net.charges.unix_stream(length - done - (urgent and not alone), sk.sndbuf)
+        parcel = Parcel(message.data[done : done + step], sk, truesize, files, parcel_cred(k, scm, sk, peer))
         try:
-            send_parcel(k, peer, Parcel(message.data[done : done + step], sk, truesize, files, cred))
+            if alone:  # queue_oob()
+                peer.oob = parcel
+                yield k.call("sk_send_sigurg", peer.addr)
+            send_parcel(k, peer, parcel)
         except KernelError as refused:
             refusal = -refused.errno
             break
@@ -90,6 +105,8 @@ def _filtered(k: NetKernel, peer: UnixSock, data: bytes) -> bytes | None:
 def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     """One datagram to the peer or to a name; EMSGSIZE, ENOTCONN, ECONNREFUSED."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
+    if message.flags & MSG_OOB:
+        return -EOPNOTSUPP
     if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
         return -ENOTCONN
     yield k.call("wait_for_unix_gc")
@@ -156,10 +173,38 @@ def _taken(sk: UnixSock, size: int) -> None:
     sk.k.wake_up(sk.wq, 0)
 
 
-def _left(sk: UnixSock) -> Iterator[Parcel]:
-    """What is first in the queue, each time."""
-    while sk.parcels:
-        yield sk.parcels[0]
+def _manage_oob(sk: UnixSock, parcel: Parcel, flags: int, copied: bool) -> Parcel | None:
+    """manage_oob(): what a reader of the stream does where the urgent byte is, or was; None where it has to stop."""
+    if not parcel.data and not flags & MSG_PEEK:  # it was read by itself
+        sk.take(parcel)
+        return None
+    if parcel is not sk.oob:
+        return parcel
+    if copied:
+        return None
+    if sk.options.get((SOL_SOCKET, SO_OOBINLINE)):
+        if not flags & MSG_PEEK:
+            sk.oob = None
+        return parcel
+    if flags & MSG_PEEK:
+        return None
+    sk.oob = None
+    sk.queued -= len(parcel.data)
+    sk.take(parcel)
+    return sk.parcels[0] if sk.parcels else None
+
+
+def _receive_urgent(sk: UnixSock, message: Message, flags: int) -> int:
+    """unix_stream_recv_urg(): the urgent byte, out of its place.  EINVAL without one."""
+    parcel = sk.oob
+    if parcel is None or sk.options.get((SOL_SOCKET, SO_OOBINLINE)):
+        return -EINVAL
+    message.scatter(parcel.data)
+    message.out_flags |= MSG_OOB
+    if not flags & MSG_PEEK:
+        sk.oob, parcel.data = None, b""
+        sk.queued -= 1
+    return 1
 
 
 @kernel_function(
@@ -167,30 +212,65 @@ def _left(sk: UnixSock) -> Iterator[Parcel]:
     source="net/unix/af_unix.c",
 )
 def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int) -> Body:
-    """Bytes as they come; parcels with files are not joined with what is before them."""
+    """Bytes as they come, all of them with MSG_WAITALL; parcels with files are not joined with what is before them."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if sk.state != TCP_ESTABLISHED:
         return -EINVAL
-    first = yield from _wait_parcel(k, sk, flags | message.flags)
-    if not isinstance(first, Parcel):
-        return first
-    out = bytearray()
-    for parcel in list(sk.parcels) if flags & MSG_PEEK else _left(sk):
-        if len(out) >= size or (out and (parcel.files or (passes_cred(sk) and parcel.cred != first.cred))):
+    flags |= message.flags
+    if flags & MSG_OOB:
+        return _receive_urgent(sk, message, flags) if k.version.at_least("5.15") else -EOPNOTSUPP
+    out, end, wanted = bytearray(), until(sk), (size if flags & MSG_WAITALL else 1) or 1
+    first: Parcel | None = None
+    refusal = 0
+    while not refusal:
+        first = _take_stream(sk, out, first, size, flags)
+        if len(out) >= wanted or (first is not None and not size):
             break
+        if sk.parcels and (out or first is not None) and not flags & MSG_PEEK:
+            break  # what is next is not to be joined
+        if sk.err:
+            refusal = -sk.take_error()
+        elif sk.shutdown & RCV_SHUTDOWN:
+            break
+        elif flags & MSG_DONTWAIT:
+            refusal = -EAGAIN
+        else:
+            refusal = yield from sleep(k, sk.wq, end, exclusive=True)
+    message.scatter(bytes(out))
+    if first is not None and not flags & MSG_PEEK:
+        yield from scm_recv(k, message, sk, first, flags)
+        _taken(sk, len(out))
+    return len(out) or (0 if first is not None else refusal)
+
+
+def _take_stream(sk: UnixSock, out: bytearray, first: Parcel | None, size: int, flags: int) -> Parcel | None:
+    """Add to `out` what may be joined with what it has; the parcel that began it."""
+    if flags & MSG_PEEK:
+        out.clear()
+        first = None
+    index = 0
+    while index < len(sk.parcels):
+        before = sk.parcels[index]
+        parcel = _manage_oob(sk, before, flags, bool(out))
+        if parcel is None:
+            if flags & MSG_PEEK or before is sk.oob:
+                break
+            continue
+        if first is not None and (
+            len(out) >= size or parcel.files or (passes_cred(sk) and parcel.cred != first.cred)
+        ):  # fmt: skip
+            break
+        if first is None:
+            first = parcel
         room = size - len(out)
         out += parcel.data[:room]
         if flags & MSG_PEEK:
-            continue
-        if room >= len(parcel.data):
+            index += 1
+        elif room >= len(parcel.data):
             sk.take(parcel)
         else:
             parcel.data = parcel.data[room:]
-    message.scatter(bytes(out))
-    if not flags & MSG_PEEK:
-        yield from scm_recv(k, message, sk, first, flags)
-        _taken(sk, len(out))
-    return len(out)
+    return first
 
 
 @kernel_function(
@@ -202,6 +282,8 @@ def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int)
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
         return -ENOTCONN
+    if flags & MSG_OOB:
+        return -EOPNOTSUPP
     parcel = yield from _wait_parcel(k, sk, flags | message.flags)
     if not isinstance(parcel, Parcel):
         return parcel

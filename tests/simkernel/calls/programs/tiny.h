@@ -22,9 +22,9 @@ static long call6(long n, long a, long b, long c, long d, long e, long f)
 }
 __asm__(".globl _start\n_start: mov %rsp,%rdi\n and $-16,%rsp\n call begin\n"
 	"restorer: mov $15,%eax\n syscall\n"
-	"start_thread: mov %rdi,%r12\n mov %rsi,%r13\n mov %rdx,%rdi\n mov %rcx,%rsi\n mov $56,%eax\n xor %edx,%edx\n"
+	"start_thread: push %r12\n push %r13\n mov %rdi,%r12\n mov %rsi,%r13\n mov %rdx,%rdi\n mov %rcx,%rsi\n mov $56,%eax\n xor %edx,%edx\n"
 	" xor %r10d,%r10d\n syscall\n test %eax,%eax\n jnz 1f\n mov %r13,%rdi\n call *%r12\n mov %rax,%rdi\n mov $60,%eax\n"
-	" syscall\n1: ret\n");
+	" syscall\n1: pop %r13\n pop %r12\n ret\n");
 #elif defined(__i386__)
 static long call6(long n, long a, long b, long c, long d, long e, long f)
 {
