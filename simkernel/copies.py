@@ -12,9 +12,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import select
 import signal
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Generic, TypeVar
 
@@ -23,6 +25,11 @@ from simkernel.machine import Machine
 from simkernel.packed import ChildError, packed, unpacked
 
 T = TypeVar("T")
+PIECE = 1 << 20  # bytes of a result that are read at once
+
+
+class ChildLate(ChildError):
+    """A child that was not done in its time: it was killed."""
 
 
 class Child(Generic[T]):
@@ -32,15 +39,16 @@ class Child(Generic[T]):
         self.pid = pid
         self._source = source
 
-    def result(self) -> T:
-        """What its function returned, or raised.  ChildError."""
+    def result(self, limit_s: float | None = None) -> T:
+        """What its function returned, or raised; a child that takes longer than `limit_s` is killed.  ChildError, ChildLate."""
         try:
-            with open(self._source, "rb") as pipe:
-                data = pipe.read()
-        except BaseException:  # whoever waits is interrupted: nobody will ask for the result
+            data = b"".join(_pieces(self._source, limit_s))
+        except BaseException:  # late, or whoever waits is interrupted: nobody will ask for the result
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
             raise
+        finally:
+            os.close(self._source)
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if not data:
@@ -71,9 +79,9 @@ class Template:
         os.close(sink)
         return Child(pid, source)
 
-    def run(self, function: Callable[[Machine], T]) -> T:
-        """`function(machine)` in a child of its own; what it returns or raises."""
-        return self.start(function).result()
+    def run(self, function: Callable[[Machine], T], limit_s: float | None = None) -> T:
+        """`function(machine)` in a child of its own; what it returns or raises.  ChildLate after so much real time."""
+        return self.start(function).result(limit_s)
 
     def close(self) -> None:
         """Free the template's machine.  Children go on."""
@@ -87,6 +95,19 @@ class Template:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _pieces(source: int, limit_s: float | None) -> Iterator[bytes]:
+    """What comes through a pipe until its other end is closed.  ChildLate."""
+    until = None if limit_s is None else time.monotonic() + limit_s
+    while True:
+        left = None if until is None else max(until - time.monotonic(), 0.0)
+        if not select.select([source], [], [], left)[0]:
+            raise ChildLate(f"not done within {limit_s:g} s")
+        piece = os.read(source, PIECE)
+        if not piece:
+            return
+        yield piece
 
 
 def end_with_parent() -> None:

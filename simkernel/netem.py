@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 RATES = {"gbit": 1e9 / 8, "mbit": 1e6 / 8, "kbit": 1e3 / 8, "bit": 1 / 8}
+MAX_MS, MAX_RATE = 9e12, 1e20  # what 64 bits of nanoseconds, and of bytes in a second, hold
 HEAD = NLMSG_HDRLEN
 
 
@@ -52,6 +53,8 @@ class Netem:
                 raise NetemError(f"{name} is a share between 0 and 1 (or 0% to 100%)")
         if min(self.delay_ms, self.jitter_ms, self.rate_bit_s) < 0 or not 0 < self.limit <= U32_MAX:
             raise NetemError("delay, jitter, rate and limit are not negative")
+        if not (self.delay_ms < MAX_MS and self.jitter_ms < MAX_MS and self.rate_bit_s < MAX_RATE):
+            raise NetemError(f"delay and jitter are below {MAX_MS:.0e} ms, the rate below {MAX_RATE:.0e} bit/s")
         if self.reorder and not self.delay_ms:
             raise NetemError("reordering needs a delay: packets that go out at once overtake the others")
 
@@ -89,7 +92,7 @@ def _scaled(text: str, units: dict[str, float]) -> float:
     for unit, factor in units.items():
         if text.endswith(unit):
             digits = text.removesuffix(unit)
-            if digits.replace(".", "", 1).isdigit():
+            if digits.replace(".", "", 1).isdecimal():
                 return float(digits) * factor
     raise ValueError(text)
 

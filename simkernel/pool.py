@@ -45,15 +45,15 @@ class Journal:
         self.path = path
         self.done: dict[str, Plain] = {}
         if path is not None and path.exists():
-            text = path.read_text()
+            text = path.read_text(errors="replace")
             if text and not text.endswith("\n"):  # an interrupted run left half a line
                 path.write_text(text + "\n")
             for line in text.splitlines():
                 try:
                     row = json.loads(line)
                     self.done[row["key"]] = dict(row["outcome"])
-                except (ValueError, KeyError, TypeError):
-                    continue  # such a half
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    continue  # such a half, or no line of ours
 
     def add(self, key: str, outcome: Plain) -> None:
         """Written at once."""

@@ -37,7 +37,7 @@ def read_cases(path: Path) -> CaseFile:
     try:
         data = path.read_bytes()
         content = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, RecursionError) as error:
         raise CaseError(f"{path}: {error}") from None
     if isinstance(content, dict) and "answers" in content:
         return _join(path, content)

@@ -35,7 +35,7 @@ def tables(commands: Collection[str]) -> dict[str, Defaults]:
         return {}
     try:
         found = tomllib.loads(Path(name).read_text())
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: {error.strerror if isinstance(error, OSError) else error}") from None
     for command, table in found.items():
         if command not in commands:

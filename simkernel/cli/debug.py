@@ -241,10 +241,10 @@ def run_panels(machine: Machine, command: Command) -> int:
 
 def lines_of(source: str) -> Iterator[str]:
     """Commands of a file, or of stdin.  UsageError."""
-    if source == "-":
-        yield from sys.stdin
-        return
     try:
+        if source == "-":
+            yield from sys.stdin
+            return
         text = Path(source).read_text()
     except OSError as error:
         raise UsageError(f"--commands {source}: {error.strerror}") from None

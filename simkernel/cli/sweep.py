@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -11,12 +12,14 @@ from pathlib import Path
 import click
 
 from simkernel.experiments import SweepError, sweep_file
-from simkernel.experiments.points import Row
+from simkernel.experiments.points import MAX_POINTS, Row
 from simkernel.experiments.run import run_points
 from simkernel.own_floors import EXIT_USAGE
 from simkernel.pool import NoCluster
 from simkernel.rows import show
 from simkernel.terminal import drawn
+
+SEEDS = re.compile("([0-9]{1,20})(?:-([0-9]{1,20}))?")
 
 
 def parse_seeds(text: str | None) -> list[int] | None:
@@ -25,10 +28,13 @@ def parse_seeds(text: str | None) -> list[int] | None:
         return None
     seeds: list[int] = []
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not (first.isdigit() and (not dash or last.isdigit())):
-            raise SweepError(f"--seeds {text}: write it as 0-9 or 1,2,5")
-        seeds += range(int(first), int(last if dash else first) + 1)
+        match = SEEDS.fullmatch(part.strip())
+        if match is None:
+            raise SweepError(f"--seeds {text:.40}: write it as 0-9 or 1,2,5")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if len(seeds) + last - first > MAX_POINTS:
+            raise SweepError(f"--seeds {text:.40}: more than {MAX_POINTS:,} seeds")
+        seeds += range(first, last + 1)
     return seeds
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from arch.abi.time import NSEC_PER_MSEC, NSEC_PER_SEC, NSEC_PER_USEC
 
 _UNITS = {"": 1, "ns": 1, "us": NSEC_PER_USEC, "ms": NSEC_PER_MSEC, "s": NSEC_PER_SEC}
+MAX_TIME = 1e15  # of any unit: more is no time of a run
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?")
 
 
@@ -114,7 +115,7 @@ class AtTime(Break):
 def parse_time(text: str) -> int:
     """`1500000`, `1.5ms`: ns.  BreakError."""
     match = _TIME.fullmatch(text.strip())
-    if not match:
+    if not match or float(match[1]) > MAX_TIME:
         raise BreakError(f"time {text}: write it as 1500000 (ns), 1500us, 1.5ms or 0.0015s")
     return round(float(match[1]) * _UNITS[match[2] or ""])
 

@@ -104,12 +104,12 @@ class Commands:
         yield from self._moved(self.debugger.back_cpu(self._count(words)))
 
     def next(self, words: Words) -> Iterator[str]:
-        for _ in range(self._count(words)):
+        for _ in self.debugger.times(self._count(words)):
             self.debugger.next()
         yield from self._moved(self.debugger.stop)
 
     def next_back(self, words: Words) -> Iterator[str]:
-        for _ in range(self._count(words)):
+        for _ in self.debugger.times(self._count(words)):
             self.debugger.back_next()
         yield from self._moved(self.debugger.stop)
 

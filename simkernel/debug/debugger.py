@@ -18,8 +18,9 @@ import contextlib
 import os
 import signal
 import socket
+import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
@@ -125,6 +126,8 @@ class Debugger:
         self._finalizer = weakref.finalize(self, self._processes.close)
         self.breaks: dict[int, Break] = {}
         self._numbers = 0
+        self._interrupted = False  # during the movement that is under way
+        self._running = False  # a run is under way, which can be interrupted
         self.symbols = machine.kernel.symbols
         self.arch = machine.kernel.arch
         self.version = machine.kernel.version
@@ -166,11 +169,20 @@ class Debugger:
 
     def step_cpu(self, count: int = 1) -> Stop:
         """So many instructions of the CPU; the programs that run inside of one are passed."""
-        for _ in range(count):
+        for _ in self.times(count):
             if self.stop.kind is Kind.END:
                 break
             self._run(Run((), rule=Rule(Kind.CPU)))
         return self.stop
+
+    def times(self, count: int) -> Iterator[int]:
+        """So many turns, unless somebody asks for a stop meanwhile."""
+        self._interrupted = False
+        with self._shielded():
+            for number in range(count):
+                yield number
+                if self._interrupted:
+                    break
 
     def next(self) -> Stop:
         """One instruction; a function that it calls is passed, unless a breakpoint is in it."""
@@ -204,7 +216,7 @@ class Debugger:
 
     def back_cpu(self, count: int = 1) -> Stop:
         """So many instructions of the CPU back."""
-        for _ in range(count):
+        for _ in self.times(count):
             if self.stop.previous < 1:
                 break
             self.goto(Place(self.stop.previous))
@@ -282,6 +294,10 @@ class Debugger:
 
     def _revive(self, place: Place) -> None:
         """Go on from the last checkpoint that is not behind a place."""
+        with self._shielded():
+            self._go_on_from(place)
+
+    def _go_on_from(self, place: Place) -> None:
         processes = self._processes
         while processes.kept[-1].place > place:
             processes.kept.pop().end()
@@ -321,8 +337,9 @@ class Debugger:
     def ask(self, question: Callable[..., T], *arguments: Any) -> T:
         """question(debuggee, ...) where the machine stands: a function of a module, which only looks; what it returns."""
         try:
-            self._processes.live.send((question, arguments))
-            message, _ = self._processes.live.receive()
+            with self._shielded():
+                self._processes.live.send((question, arguments))
+                message, _ = self._processes.live.receive()
         except Gone:
             raise DebugError("the machine that is debugged has ended") from None
         assert isinstance(message, Answer)
@@ -389,8 +406,14 @@ class Debugger:
     # -- messages --------------------------------------------------------------------------------------------------------
 
     def _run(self, run: Run) -> Stop:
-        self._processes.live.send(run)
-        self.stop = self._wait_for_stop()
+        with self._shielded():
+            with contextlib.suppress(Gone):  # who waits is told
+                self._processes.live.send(run)
+            self._running = True
+            try:
+                self.stop = self._wait_for_stop()
+            finally:
+                self._running = False
         return self.stop
 
     def _wait_for_stop(self) -> Stop:
@@ -402,9 +425,6 @@ class Debugger:
                 raise DebugError(
                     "the machine that is debugged has ended: it was killed, or met a bug of ours"
                 ) from None
-            except KeyboardInterrupt:
-                self._processes.live.send(Interrupt())
-                continue
             if isinstance(message, Stop):
                 return message
             if isinstance(message, Kept):
@@ -412,17 +432,36 @@ class Debugger:
 
     def interrupt(self) -> None:
         """From another thread or a signal handler: the run that is under way stops soon."""
-        self._processes.live.send(Interrupt())
+        self._interrupted = True
+        if self._running:
+            with contextlib.suppress(Gone):
+                self._processes.live.send(Interrupt())
+
+    @contextlib.contextmanager
+    def _shielded(self) -> Iterator[None]:
+        """Ctrl-C in here asks for a stop: raised as an exception it would tear a message in two."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, lambda number, frame: self.interrupt())
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def _keep_here(self) -> None:
         """A checkpoint where the machine stands, if it is between two instructions."""
         if not self.stop.place.hit and not self.ended:
             while self._processes.kept and self._processes.kept[-1].place > self.stop.place:
                 self._processes.kept.pop().end()
-            self._processes.live.send(Keep())
-            message, fd = self._processes.live.receive()
-            assert isinstance(message, Kept)
-            self._take(message, fd)
+            try:
+                with self._shielded():
+                    self._processes.live.send(Keep())
+                    message, fd = self._processes.live.receive()
+                    assert isinstance(message, Kept)
+                    self._take(message, fd)
+            except Gone:
+                raise DebugError("the machine that is debugged has ended") from None
 
     def _take(self, message: Kept, fd: int) -> None:
         """One more; of too many the one goes that is missed least: neighbours near, the present far."""

@@ -6,24 +6,28 @@ import hashlib
 import importlib.util
 import itertools
 import json
+import math
 import shlex
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop
 from simkernel.bug import Oops
-from simkernel.copies import Template
+from simkernel.copies import ChildLate, Template
 from simkernel.machine import Machine, MachineError, boot
 from simkernel.packed import ChildError
 
 Scalar = int | float | str | bool
 Experiment = Callable[..., Mapping[str, Scalar]]
 BOOT = ("arch", "kernel", "cpus", "seed", "memory")  # parameters of a point that boot() takes
+GRACE_S = 1.0  # of real time, for a point that is over its limit to end by itself
+MAX_POINTS = 1_000_000
 SEED_MACHINES = 4  # booted machines that are kept for points that differ in their own parameters only
 
 
@@ -89,10 +93,17 @@ def points(
     for name, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise SweepError(f"the values of {name!r} are no list")
-        columns[name] = list(values)
-    columns.setdefault("seed", list(seeds))
-    if empty := [name for name, values in columns.items() if not values]:
-        raise SweepError(f"{empty[0]!r} has no values")
+        columns[name] = list(itertools.islice(values, MAX_POINTS + 1))
+    if strange := [name for name in columns if not isinstance(name, str)]:
+        raise SweepError(f"{strange[0]!r} is no name of a parameter")
+    columns.setdefault("seed", list(itertools.islice(seeds, MAX_POINTS + 1)))
+    for name, values in columns.items():
+        if not values:
+            raise SweepError(f"{name!r} has no values")
+        if strange := [value for value in values if not isinstance(value, Scalar)]:
+            raise SweepError(f"{name!r} has the value {strange[0]!r}, which is no number and no word")
+    if math.prod(map(len, columns.values())) > MAX_POINTS:
+        raise SweepError(f"more than {MAX_POINTS:,} points: take fewer values or seeds")
     names = list(columns)
     return [
         Point(file, function, tuple(zip(names, values)), limit_s) for values in itertools.product(*columns.values())
@@ -146,8 +157,11 @@ def run_point(point: Point) -> Row:
             while len(_machines) >= SEED_MACHINES:
                 _machines.pop(next(iter(_machines))).close()
             _machines[options] = Template(boot(**dict(options)))  # type: ignore[arg-type]  # boot() checks them
-        return row(_machines[options].run(lambda machine: _measure(machine, experiment, own, point.limit_s)), "")
-    except (ChildError, KernelError, MachineError, ValueError, TypeError) as error:
+        work = partial(_measure, experiment=experiment, own=own, limit_s=point.limit_s)
+        return row(_machines[options].run(work, point.limit_s + GRACE_S if point.limit_s else None), "")
+    except ChildLate:  # it sleeps, or takes HostStop for an error
+        return row({}, f"not done within {point.limit_s:g} s")
+    except (ChildError, KernelError, MachineError, ValueError, TypeError, OverflowError, MemoryError) as error:
         return row({}, str(error).strip() or type(error).__name__)
 
 

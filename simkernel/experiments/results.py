@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from simkernel.experiments.points import Row, Scalar, SweepError
 from simkernel.rows import aligned
@@ -23,6 +23,8 @@ T_95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
+T = TypeVar("T")
+MAX_SQUARED = 1e150  # the square of what is larger is no float
 FORMATS = ("parquet", "csv", "jsonl")
 
 
@@ -40,11 +42,28 @@ class Mean:
         count = len(values)
         if count == 1:
             return Mean(values[0], math.nan, 1)
+        if max(map(abs, values)) > MAX_SQUARED or any(map(math.isnan, values)):  # the sums would be no numbers
+            return Mean(sum(values) / count, math.nan, count)
         t = T_95[count - 2] if count - 2 < len(T_95) else 1.96 + 2.4 / (count - 1)
         return Mean(statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(count), count)
 
     def __str__(self) -> str:
         return f"{self.mean:.6g}" if math.isnan(self.half) else f"{self.mean:.6g} ± {self.half:.2g}"
+
+
+def _said(values: dict[str, T]) -> dict[str, T | None]:
+    """For JSON, which has no word for what is no finite number: null."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
+    }
+
+
+def _number(value: float) -> float:
+    """An integer may be larger than every float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 class Sweep:
@@ -78,7 +97,7 @@ class Sweep:
             group = groups.setdefault(tuple(row.parameters[name] for name in by), {})
             for name, value in row.measured.items():
                 if isinstance(value, (int, float)):
-                    group.setdefault(name, []).append(float(value))
+                    group.setdefault(name, []).append(_number(value))
         return {key: {name: Mean.of(values) for name, values in group.items()} for key, group in groups.items()}
 
     def summary(self, *by: str) -> str:
@@ -101,15 +120,15 @@ class Sweep:
         names = by or self._but_the_seed()
         summary = [
             {
-                "by": dict(zip(names, key)),
+                "by": _said(dict(zip(names, key))),
                 "measured": {
-                    name: {"mean": each.mean, "half": None if math.isnan(each.half) else each.half, "count": each.count}
+                    name: _said({"mean": each.mean, "half": each.half, "count": each.count})
                     for name, each in group.items()
                 },
             }
             for key, group in self.means(*names).items()
         ]
-        return {"rows": list(self), "summary": summary}
+        return {"rows": [_said(line) for line in self], "summary": summary}
 
     def _but_the_seed(self) -> tuple[str, ...]:
         """The parameters."""
@@ -145,7 +164,7 @@ class Sweep:
             table.writerows(dict(line) for line in self)
             partial.write_text(text.getvalue())
         elif ending == "jsonl":
-            partial.write_text("".join(json.dumps(line) + "\n" for line in self))
+            partial.write_text("".join(json.dumps(_said(line)) + "\n" for line in self))
         else:
             raise SweepError(f"{path}: its name should end with one of {', '.join('.' + name for name in FORMATS)}")
         partial.replace(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from simkernel.experiments.points import Experiment, Point, Row, Scalar, SweepEr
 from simkernel.experiments.results import Sweep
 from simkernel.pool import Journal, run_pieces
 
+WHOLE = re.compile("[0-9]{1,20}")
 Watch = Callable[[Iterator[Row], int], Iterable[Row]]
 
 
@@ -67,7 +69,7 @@ def sweep_file(
         if made and name not in made[0].parameters:
             raise SweepError(f"--only {name}={text}: no such parameter; there are {', '.join(made[0].parameters)}")
         kept = [point for point in made if str(point.parameters[name]) == text]
-        if not kept and name == "seed":  # a seed need not be one of the list
+        if not kept and name == "seed" and WHOLE.fullmatch(text):  # a seed need not be one of the list
             kept = list(dict.fromkeys(Point(p.file, p.function, _with_seed(p, int(text)), limit_s) for p in made))
         if not kept:
             values = dict.fromkeys(str(point.parameters[name]) for point in made)

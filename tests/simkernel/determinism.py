@@ -40,7 +40,7 @@ def digest(story: str, environment: dict[str, str], words: list[str]) -> str:
     """One run in a process of its own."""
     command = [*words, sys.executable, "-m", "tests.simkernel.stories", story]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=3600
     )
     return done.stdout.strip() if done.returncode == 0 else f"failed:\n{done.stderr[-2000:]}"
 

@@ -228,6 +228,10 @@ def test_off_again_and_what_is_refused() -> None:
     assert error.value.errno == ENODEV and "eth7: no such interface" in str(error.value)
     with pytest.raises(NetemError, match="a share between 0 and 1"):
         m.netem("lo", loss=5)
+    for value in (float("inf"), float("nan")):
+        for name in ("delay_ms", "jitter_ms", "rate_bit_s", "loss"):
+            with pytest.raises(NetemError):
+                m.netem("lo", **{name: value})
     with pytest.raises(NetemError, match="reordering needs a delay"):
         m.netem("lo", reorder=0.5)
 
@@ -235,7 +239,7 @@ def test_off_again_and_what_is_refused() -> None:
 def test_words_of_the_command_line() -> None:
     assert parse("lo:delay=20ms,jitter=500us,loss=5%") == ("lo", Netem(delay_ms=20, jitter_ms=0.5, loss=0.05))
     assert parse("eth0:rate=1mbit,limit=10,duplicate=0.5") == ("eth0", Netem(rate_bit_s=1e6, limit=10, duplicate=0.5))
-    for wrong in ("lo", "lo:", "lo:delay=20", "lo:loss=x", "lo:speed=1", ":loss=1%", "lo:limit=0", "lo:loss=200%"):
+    for wrong in ("lo", "lo:", "lo:delay=20", "lo:loss=x", "lo:speed=1", ":loss=1%", "lo:limit=0", "lo:loss=200%", "lo:delay=" + "9" * 400 + "s", "lo:loss=nan%", "lo:rate=" + "9" * 400 + "bit", "lo:delay=²s"):  # fmt: skip
         with pytest.raises(NetemError):
             parse(wrong)
 

@@ -44,6 +44,8 @@ def test_another_file_or_none(here: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("[list]\nkernle = '4.1'\n", "[list] kernle: `simkernel list` has no option --kernle"),
         ("[list]\nkernel = ['4.1']\n", "[list] kernel: is given once: write one value"),
         ("[list\n", "simkernel.toml: Expected ']'"),
+        ("x = " + "[" * 100_000, "simkernel.toml: maximum recursion depth"),
+        ("[run]\nseed = " + "9" * 5000, "simkernel.toml: Exceeds the limit"),
         ("[list]\nkernel = '9.9'\n", "9.9"),
     ],
 )

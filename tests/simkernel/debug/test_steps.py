@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +18,7 @@ from arch.errors import Fault
 from simkernel.copies import Template
 from simkernel.debug import look
 from simkernel.debug.breaks import AtAddress, BreakError, MapChange, OnSyscall, parse
+from simkernel.debug.commands import Commands
 from simkernel.debug.debugger import DebugError, Debugger
 from simkernel.debug.places import Kind, Place
 from simkernel.machine import Machine
@@ -211,3 +215,29 @@ def test_no_process_is_left(machine: Machine) -> None:
 
 def pid_of(debuggee: object) -> int:
     return os.getpid()
+
+
+def test_ctrl_c_ends_a_movement_of_many_steps(d: Debugger) -> None:
+    commands = Commands(d)
+    for line in ("stepi 100000000", "next 100000000", "reverse-stepi 100000000"):
+        timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+        timer.start()
+        begin = time.monotonic()
+        assert len(list(commands.execute(line))) == 1
+        assert time.monotonic() - begin < 30 and not d.ended
+        timer.join()
+
+
+def test_a_machine_that_is_killed_is_told(machine: Machine) -> None:
+    with machine.debugger(["/bin/writer"]) as debugger:
+        debugger.step(10)
+        os.kill(debugger._processes.running, signal.SIGKILL)
+        commands = Commands(debugger)
+        for line in ("step", "where", "registers", "write %rax 0", "stepi 5", "continue", "break vfs_read"):
+            said = list(commands.execute(line))
+            assert all("ended" in text for text in said) or line == "where", (line, said)
+
+
+def test_a_time_beyond_all_numbers_is_refused() -> None:
+    with pytest.raises(BreakError, match="write it as"):
+        parse("time " + "9" * 400, 1, lambda name: None)

@@ -8,6 +8,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,59 @@ def test_the_command_prints_the_summary(tmp_path: Path) -> None:
 def test_rows_of_a_journal() -> None:
     row = Row({"seed": 1}, {"x": 2.5}, "", "simkernel sweep x.py --only seed=1")
     assert row.flat() == {"seed": 1, "x": 2.5, "error": "", "command": "simkernel sweep x.py --only seed=1"}
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("", ["--seeds", "²"]),
+        ("", ["--seeds", "9" * 5000]),
+        ("", ["--seeds", "0-99999999999"]),
+        ("", ["--seeds", "0", "--only", "seed=abc"]),
+        ("", ["--seeds", "0", "--only", "seed=²"]),
+        ("GRID = {'a': [{}]}", []),
+        ("GRID = {5: [5]}", []),
+        ("GRID = {'a': range(1 << 40)}", []),
+    ],
+)
+def test_what_is_no_grid_is_said_in_a_line(tmp_path: Path, program: str, words: list[str]) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(f"{program}\ndef experiment(machine, **own): return {{'x': 1}}\n")
+    result = CliRunner().invoke(sweep_command, [str(file), *words])
+    assert result.exit_code == 2 and isinstance(result.exception, SystemExit), result.exception
+    assert result.stderr.startswith("simkernel sweep: ") and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("line", [b"\xff\xfe\n", b"[" * 100_000 + b"\n", b"{}\n", b'{"key": 5, "outcome": 5}\n'])
+def test_a_damaged_journal_is_written_on(tmp_path: Path, line: bytes) -> None:
+    file, journal = tmp_path / "own.py", tmp_path / "journal"
+    file.write_text("def experiment(machine): return {'x': 1}\n")
+    journal.write_bytes(line)
+    result = CliRunner().invoke(sweep_command, [str(file), "--seeds", "0", "--journal", str(journal)])
+    assert result.exit_code == 0, result.exception
+    assert journal.read_bytes().count(b"\n") == 2
+
+
+def test_what_is_no_finite_number_is_null(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "GRID = {'a': [float('nan'), float('inf'), 10**400]}\ndef experiment(machine, a): return {'x': a}\n"
+    )
+    out = tmp_path / "rows.jsonl"
+    result = CliRunner().invoke(sweep_command, [str(file), "--seeds", "0-1", "--json", "--out", str(out)])
+    assert result.exit_code == 0, result.exception
+    document = json.loads(result.stdout)
+    assert [row["x"] for row in document["rows"]] == [None] * 4 + [10**400] * 2
+    assert document["rows"] == [json.loads(line) for line in out.read_text().splitlines()]
+    assert {each["measured"]["x"]["mean"] for each in document["summary"]} == {None}
+
+
+@pytest.mark.parametrize(
+    "body", ["time.sleep(1000)", "while True:\n  try: time.sleep(0.01)\n  except BaseException: pass"]
+)
+def test_a_point_that_sleeps_ends_at_its_limit(tmp_path: Path, body: str) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(f"import time\ndef experiment(machine):\n {body}\n")
+    begin = time.monotonic()
+    rows = run_points(sweep_file(str(file), [0], limit_s=0.2)).rows
+    assert [row.error for row in rows] == ["not done within 0.2 s"] and time.monotonic() - begin < 30
