@@ -223,6 +223,11 @@ class KernelMap:
     reserved: int = 0x100000  # physical memory below is never handed out by the allocator
     window: int = 0xFFFF800000000000  # an unused virtual address, for arch/cpu.py
 
+    @property
+    def room(self) -> int | None:
+        """Bytes of physical memory that the direct map can show; None where something else ends it first."""
+        return self.vmalloc_start - self.direct_map if self.vmalloc_start > self.direct_map else None
+
 
 class KernelMemory:
     """The kernel's virtual memory: text, direct map and vmalloc area over one PhysicalMemory.

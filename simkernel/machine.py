@@ -18,6 +18,7 @@ from arch.abi.fcntl import AT_FDCWD
 from arch.abi.signal import SIGKILL, SIGNAL_NAMES
 from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT
+from arch.architecture import get as get_architecture
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop, Why
 from arch.typecache import keep_types
@@ -27,7 +28,7 @@ from simkernel.bug import Oops
 from simkernel.kernel.exec_state import ExecRequest
 from simkernel.kernel.face import Steps
 from simkernel.kernel.hostio import MAX_OUTPUT, HostInput, HostOutput
-from simkernel.kernel.kernel import Kernel
+from simkernel.kernel.kernel import DEFAULT_MEMORY, Kernel
 from simkernel.kernel.task import Crash, Task
 from simkernel.unit.calls import Unit
 from simkernel.usertask import Program as WorkloadProgram
@@ -485,7 +486,7 @@ def boot(
     kernel: str = "6.1",
     cpus: int = 1,
     seed: int = 0,
-    memory: int = 256 << 20,
+    memory: int = DEFAULT_MEMORY,
     binds: Sequence[str | Bind] = (),
     hostname: str = "simkernel",
     strace: Callable[[str], None] | None = None,
@@ -497,6 +498,9 @@ def boot(
     `binds` shows files of the host: "HOST:GUEST", "HOST:GUEST:rw", or tuples (host, guest, writable).
     """
     shown = as_binds(binds)
+    room = get_architecture(arch).map.room
+    if room is not None and memory > room:
+        raise MachineError(f"a machine of {arch} has at most {room >> 20}M of memory")
     # Subsystems are imported before the kernel is made: their functions are part of its text.
     from simkernel import block, ipc, mm, net, observe
     from simkernel.fs import boot as fs

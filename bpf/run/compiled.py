@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Unpack
 
 from arch.errors import Fault
@@ -275,7 +275,7 @@ class JitProgram(Program):
     @property
     def closed(self) -> bool:
         """A run calls nothing but native functions, and Python of the kind that may be called in the midst of one."""
-        if any(insn.code == BPF_JMP | BPF_TAIL_CALL for insn in _instructions(self)):
+        if any(insn.code == BPF_JMP | BPF_TAIL_CALL for insn in self.insns):
             return False
         forms = map(self.native_form, self.helper_calls())
         return all(form is not None and form.closed for form in forms)
@@ -358,16 +358,10 @@ def _host_address(window: Window) -> tuple[int, object]:
 
 
 def _is_worth_it(program: Program) -> bool:
-    insns = list(_instructions(program))
-    calls = sum(insn.code == BPF_JMP | BPF_CALL and insn.src_reg != BPF_PSEUDO_CALL for insn in insns)
-    return any(map(_is_backward, insns)) or len(insns) > ENTRY_COST + CALL_COST * calls
-
-
-def _instructions(program: Program) -> Iterator[Insn]:
-    i = 0
-    while i < len(program.insns):
-        yield program.insns[i]
-        i = program.translator.following(i)
+    """Whether it is longer than what entering machine code and leaving it for calls costs, or may loop."""
+    calls = sum([insn.code == BPF_JMP | BPF_CALL and insn.src_reg != BPF_PSEUDO_CALL for insn in program.insns])
+    length = len(program.insns) - sum([insn.code == BPF_LD_IMM64 for insn in program.insns])
+    return length > ENTRY_COST + CALL_COST * calls or any(map(_is_backward, program.insns))
 
 
 def _is_backward(insn: Insn) -> bool:

@@ -19,6 +19,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Required, TypedDict
 
 from arch.abi.limits import U32_MAX
@@ -362,6 +363,17 @@ def _sign_extended(value: str, bits: int) -> str:
     return f"((({value} & {(1 << bits) - 1}) ^ {sign}) - {sign})"
 
 
+class _Ops(dict[int, Op]):
+    """Functions by instruction, each translated when it is first reached: many programs are loaded and never run."""
+
+    def __init__(self, translate: Callable[[int], Op]) -> None:
+        self._translate = translate
+
+    def __missing__(self, start: int) -> Op:
+        op = self[start] = self._translate(start)
+        return op
+
+
 class Program:
     """A program ready to run: functions by instruction, and the names they use."""
 
@@ -414,9 +426,8 @@ class Program:
         if window is not None:
             self._names |= self._fast_names(window)
         self._bind_call = bind_call
-        self._leaders = self._find_leaders()
         self._where: dict[tuple[str, int], int] = {}  # (file name of the text, line) -> instruction
-        self.ops: list[Op] = [self._lazy(i) for i in range(len(insns))]
+        self.ops = _Ops(self._op)
         self._single: dict[int, Op] = {}
         self._pauses: set[int] = set()
 
@@ -437,7 +448,9 @@ class Program:
 
     # ---- translation ----
 
-    def _find_leaders(self) -> set[int]:
+    @cached_property
+    def _leaders(self) -> set[int]:
+        """Where basic blocks begin."""
         leaders = {0}
         i, count = 0, len(self.insns)
         while i < count:
@@ -451,15 +464,9 @@ class Program:
             i = following
         return leaders
 
-    def _lazy(self, start: int) -> Op:
-        """Translated when first reached."""
-
-        def first(r: Registers) -> int:
-            op = self._translate(start, self._block(start))
-            self.ops[start] = op
-            return op(r)
-
-        return first
+    def _op(self, start: int) -> Op:
+        """The basic block from an instruction on."""
+        return self._translate(start, self._block(start))
 
     def _block(self, start: int) -> list[int]:
         """The instructions from here to the end of the basic block."""
@@ -498,7 +505,7 @@ class Program:
         """Call `stop(registers)` before each run of an instruction; None ends it.  Only the interpreter does."""
         (self._pauses.discard if stop is None else self._pauses.add)(index)
         self._names[f"pause_{index}"] = stop
-        self.ops[:] = [self._lazy(i) for i in range(len(self.insns))]
+        self.ops.clear()
         self._single.clear()
 
     def instruction_of(self, error: BaseException) -> int:

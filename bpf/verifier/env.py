@@ -206,6 +206,13 @@ def _wide_operands(insn: Insn) -> tuple[bool | None, bool]:
     return True, True
 
 
+# _wide_operands() by opcode; None where it is not the opcode alone that says.
+_WIDTHS: Final = tuple(
+    None if insn.op in (BPF_CALL, BPF_END) and insn.cls in (BPF_JMP, BPF_ALU, BPF_ALU64) else _wide_operands(insn)
+    for insn in map(Insn, range(256))
+)
+
+
 def _pseudo_kinds(rules: Rules) -> tuple[frozenset[int], frozenset[int]]:
     """What the source register of a call, and of an ld_imm64, may say."""
     calls = {0}
@@ -331,7 +338,7 @@ class Env:
 
     def decode(self) -> None:
         """Work out operand widths once for all visits."""
-        widths = [_wide_operands(insn) for insn in self.insns]
+        widths = [_WIDTHS[insn.code] or _wide_operands(insn) for insn in self.insns]
         self.wide_src = [src for src, _ in widths]
         self.wide_dst = [dst for _, dst in widths]
 

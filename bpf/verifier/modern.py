@@ -165,6 +165,11 @@ def verify(request: VerifyRequest) -> Verdict:
     """Whether the program may run, why not, and what it becomes."""
     if not _log_is_valid(request):
         return Verdict(-EINVAL, log_valid=False)
+    with _no_collector():
+        return _verify(request)
+
+
+def _verify(request: VerifyRequest) -> Verdict:
     env = Env(request)
 
     def ctx_access(off: int, size: int, access: int, info: AccessInfo) -> bool:
@@ -174,9 +179,8 @@ def verify(request: VerifyRequest) -> Verdict:
         return valid
 
     env.btf_ctx_access = ctx_access
-    with _no_collector():
-        ret = _check_and_rewrite(env)
-        env.forget_states()
+    ret = _check_and_rewrite(env)
+    env.forget_states()
     _print_stats(env)
     if env.log.level and env.log.full:
         ret = -ENOSPC

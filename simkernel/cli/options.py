@@ -36,6 +36,7 @@ class Options:
     sample_hz: int = 0
     stacks: bool = False
     exports: list[tuple[str, Path]] = field(default_factory=list)  # (format, file)
+    memory: int | None = None  # bytes of the machine
 
     @property
     def recorded(self) -> bool:

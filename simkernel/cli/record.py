@@ -74,7 +74,7 @@ def repeat(options: Options) -> str:
     words = ["simkernel", "run"]
     for name, value, plain in (
         ("--arch", options.arch, DEFAULT), ("--kernel", options.kernel, ""), ("--cpus", options.cpus, 1),
-        ("--seed", options.seed, 0), ("--timeout", options.timeout, None), ("--workload", options.workload, None),
+        ("--seed", options.seed, 0), ("--memory", options.memory, None), ("--timeout", options.timeout, None), ("--workload", options.workload, None),
         ("--sample", options.sample_hz, 0), ("--max-output", options.max_output, None),
     ):  # fmt: skip
         if value != plain:

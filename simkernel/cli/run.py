@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arch.abi.errno import errno_name
+from arch.abi.limits import PAGE_SHIFT
 from arch.abi.signal import SIGKILL, SIGPIPE
 from arch.abi.termios import ECHO, ICANON, ISIG
 from arch.abi.time import NSEC_PER_SEC
@@ -53,12 +54,14 @@ TIME_IS_UP = {
     "interrupted": "interrupted",
 }
 MAX_SECONDS = 1_000_000_000
+MIN_MEMORY, MAX_MEMORY = 64 << 20, 16 << 30  # bytes
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="The machine's CPUs.")
 @click.option("--kernel", default="6.1", show_default=True, help="Kernel version: 4.1, 5.10, 6.1, 3.20-rfc ...")
 @click.option("--cpus", type=click.IntRange(1, 64), default=1, show_default=True, help="How many simulated CPUs.")
+@click.option("--memory", metavar="BYTES", help="The machine's memory, from 64M to 16G.  [default: 256M]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option(
     "--explore",
@@ -106,6 +109,7 @@ def run(
     arch: str,
     kernel: str,
     cpus: int,
+    memory: str | None,
     seed: int,
     explore: int | None,
     bpf: tuple[str, ...],
@@ -149,6 +153,7 @@ def run(
             sample or 0,
             stacks,
             parse_exports(exports),
+            parse_memory(memory),
         )  # fmt: skip
         if options.sample_hz and not options.recorded:
             raise UsageError("--sample: say where to, with --out DIR or --export FORMAT=FILE")
@@ -215,6 +220,14 @@ def parse_bytes(option: str, text: str | None) -> int | None:
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
         raise UsageError(f"{option} {text}: write it as bytes, such as 4096, 64K or 2G")
     return int(digits) << shift
+
+
+def parse_memory(text: str | None) -> int | None:
+    """--memory: whole pages."""
+    size = parse_bytes("--memory", text)
+    if size is not None and not MIN_MEMORY <= size <= MAX_MEMORY:
+        raise UsageError(f"--memory {text}: a machine has from 64M to 16G")
+    return None if size is None else size >> PAGE_SHIFT << PAGE_SHIFT
 
 
 def parse_out(text: str | None, option: str = "--out") -> Path | None:
@@ -300,6 +313,7 @@ def execute(options: Options, command: list[str], limit: Limit) -> Report:
 def boot_machine(options: Options) -> Machine:
     """A machine as asked for."""
     from simkernel.fs.hostfs import BindError
+    from simkernel.kernel.kernel import DEFAULT_MEMORY
     from simkernel.machine import Lines, MachineError, boot
 
     lines = Lines(options.collected)
@@ -310,6 +324,7 @@ def boot_machine(options: Options) -> Machine:
             kernel=options.kernel,
             cpus=options.cpus,
             seed=options.seed,
+            memory=options.memory or DEFAULT_MEMORY,
             binds=options.binds,
             strace=sink if options.strace else None,
         )

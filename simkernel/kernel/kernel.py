@@ -61,6 +61,7 @@ BODIES = (
     "calls.ids", "calls.futex", "calls.system", "calls.prctl", "calls.old", "calls.privileged", "keys.calls", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
     "softirq", "timer", "locks", "security", "oom",
 )  # fmt: skip
+DEFAULT_MEMORY = 256 << 20  # bytes
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks
 
 
@@ -81,7 +82,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         arch: str = DEFAULT,
         version: str | KernelVersion = "6.1",
         cpus: int = 1,
-        memory: int = 256 << 20,
+        memory: int = DEFAULT_MEMORY,
         seed: int = 0,
         hostname: str = "simkernel",
         config: Iterable[str] = (),

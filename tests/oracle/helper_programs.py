@@ -28,11 +28,17 @@ PLACES: tuple[tuple[int, int, tuple[str, ...], tuple[int, ...]], ...] = (
     (2, 0, ("kprobe_prog", "bpf_tracing", "base_anyone"), (0, 8, 96, 112)),
     (2, 0, ("kprobe_prog", "bpf_tracing", "base_bpf"), (0, 8, 96, 112)),
     (3, 0, ("tc_cls_act", "base_anyone", "base_bpf"), (0, 4, 16, 76, 80)),
+    (4, 0, ("tc_cls_act", "base_anyone", "base_bpf"), (0, 4, 16, 76, 80)),
     (5, 0, ("tp_prog", "bpf_tracing", "base_bpf"), (8, 16, 24)),
     (6, 0, ("xdp", "base_anyone", "base_bpf"), (0, 4, 12)),
     (7, 0, ("pe_prog", "bpf_tracing", "base_bpf"), (0, 168, 176)),
     (8, 0, ("cg_skb", "base_anyone", "base_bpf"), (0, 4)),
     (9, 2, ("sock_filter", "base_anyone", "base_bpf"), (0, 4, 8)),
+    (8, 1, ("cg_skb", "base_anyone", "base_bpf"), (0, 4)),
+    (9, 12, ("sock_filter", "base_anyone", "base_bpf"), (0, 4, 24, 44)),
+    (9, 13, ("sock_filter", "base_anyone", "base_bpf"), (0, 4, 28, 44)),
+    (10, 0, ("lwt_in", "base_anyone", "base_bpf"), (0, 4, 76, 80)),
+    (11, 0, ("lwt_out", "base_anyone", "base_bpf"), (0, 4, 76, 80)),
     (12, 0, ("lwt_xmit", "lwt_out", "base_anyone"), (0, 4)),
     (13, 3, ("sock_ops", "base_anyone", "base_bpf"), (0, 4)),
     (14, 5, ("sk_skb", "base_anyone", "base_bpf"), (0, 4)),
@@ -40,7 +46,16 @@ PLACES: tuple[tuple[int, int, tuple[str, ...], tuple[int, ...]], ...] = (
     (16, 7, ("sk_msg", "base_anyone", "base_bpf"), (0, 8)),
     (17, 0, ("raw_tp_prog", "bpf_tracing", "base_bpf"), (0, 8, 16)),
     (18, 10, ("sock_addr", "base_anyone", "base_bpf"), (0, 4)),
+    (18, 9, ("sock_addr", "base_anyone", "base_bpf"), (0, 8, 24)),
+    (18, 14, ("sock_addr", "base_anyone", "base_bpf"), (0, 4, 36, 40)),
+    (18, 20, ("sock_addr", "base_anyone", "base_bpf"), (0, 8, 44)),
+    (18, 31, ("sock_addr", "base_anyone", "base_bpf"), (0, 4)),
+    (19, 0, ("lwt_seg6local", "base_anyone", "base_bpf"), (0, 4, 76, 80)),
     (20, 0, ("base_anyone",), (0,)),
+    (21, 40, ("sk_reuseport", "base_anyone", "base_bpf"), (16, 20)),
+    (24, 0, ("raw_tp_prog", "bpf_tracing", "base_bpf"), (0, 8)),
+    (25, 21, ("cg_sockopt", "base_anyone", "base_bpf"), (24, 28, 36)),
+    (29, 27, ("bpf_tracing", "base_anyone", "base_bpf"), (0, 8)),
     (21, 0, ("sk_reuseport", "base_anyone", "base_bpf"), (16, 20)),
     (22, 17, ("flow_dissector", "base_anyone", "base_bpf"), (76, 80)),
     (23, 18, ("sysctl", "base_anyone", "base_bpf"), (0, 4)),
@@ -79,7 +94,8 @@ MAPS: dict[str, Row] = {
     "ring": {"type": 27, "key_size": 0, "value_size": 0, "max_entries": 4096},
 }  # fmt: skip
 SUITE_MAPS = ("fixup_cgroup_storage", "fixup_percpu_cgroup_storage", "fixup_map_spin_lock", "fixup_sk_storage_map")
-SYSCALL, TRACING, FUNC = 31, 26, 12
+SYSCALL, TRACING, LSM, FUNC = 31, 26, 29, 12
+ATTACHED = {TRACING: "filp_close", LSM: "bpf_lsm_file_open"}
 BASE = types.BPF_BASE_TYPE_MASK
 GENERAL = ("hash", "hash_grows", "array", "small", "percpu_hash", "percpu_hash_grows", "percpu_array", "lru", "trie",
            "inner_array", "inner_hash", "inner_grows", "fixup_map_spin_lock")  # fmt: skip
@@ -137,10 +153,12 @@ class Program:
                     self.value_again,
                     self.touch,
                     self.packet,
+                    self.members,
+                    self.context,
                 )
             )()
         self.lines += ["r0 = 0", "exit"] if rng.random() < 0.9 else ["exit"]
-        more = {"attach": ["filp_close", FUNC]} if self.prog_type == TRACING else {}
+        more = {"attach": [ATTACHED[self.prog_type], FUNC]} if self.prog_type in ATTACHED else {}
         more |= {"prog_flags": 16} if self.prog_type == SYSCALL else {}
         return {"prog_type": self.prog_type, "attach_type": self.attach_type, "maps": self.maps,
                 "insns": encode(assemble("\n".join(self.lines))).hex(), **more}  # fmt: skip
@@ -198,13 +216,35 @@ class Program:
                            f"r3 += {self.rng.choice((8, 14, 34))}", "if r3 <= r2 goto pc+2", "r0 = 0", "exit"]  # fmt: skip
             self.kinds[7] = "packet"
 
+    def members(self) -> None:
+        """The context's members, or what lies between them, at any size; what is read may be used."""
+        rng = self.rng
+        for _ in range(rng.randint(1, 4)):
+            size = rng.choice(("u8", "u16", "u32", "u32", "u32", "u64"))
+            off = (
+                rng.choice(self.ctx_offsets)
+                if rng.random() < 0.2
+                else rng.randrange(0, 264, rng.choice((4, 4, 8, 2, 1)))
+            )
+            match rng.randrange(6):
+                case 0:
+                    self.lines.append(f"*({size} *)(r6 +{off}) = r8")
+                case 1:
+                    self.lines.append(f"*({size} *)(r6 +{off}) = {rng.choice((0, 1, 7))}")
+                case 2:
+                    self.lines += [f"r9 = *({size} *)(r6 +{off})", "if r9 != 0 goto pc+2", "r0 = 0", "exit",
+                                   f"r1 = *(u32 *)(r9 +{rng.randrange(0, 80, 4)})"]  # fmt: skip
+                    self.kinds[9] = "got"
+                case _:
+                    self.lines.append(f"r{rng.choice((1, 8))} = *({size} *)(r6 +{off})")
+
     def context(self) -> None:
         """Elsewhere in the context, by a pointer."""
         rng = self.rng
         self.lines += ["r1 = r6", f"r1 += {rng.choice((0, 8, 16, -8))}" if rng.random() < 0.8 else "r1 += r8"]
         match rng.randrange(3):
             case 0:
-                self.lines.append(f"r2 = *(u{rng.choice((8, 32, 64))} *)(r1 +{rng.choice((0, 8, -8))})")
+                self.lines.append(f"r2 = *(u{rng.choice((8, 32, 64))} *)(r1 {rng.choice(('+0', '+8', '-8'))})")
             case 1:
                 self.lines.append("*(u64 *)(r1 +0) = r8")
             case _:

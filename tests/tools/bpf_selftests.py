@@ -139,7 +139,7 @@ def inside(folder: Path, seconds: float, *command: str, env: str = "") -> str:
     """What a command prints in a machine of its own that sees the suite's folder."""
     script = f"cd /suite; export PATH=$PATH:/usr/sbin:/usr/bin; {env} {' '.join(command)}; exit $?"
     places = [f"{folder}:/suite", *(f"{place}:{place}" for place in TOOLS if Path(place).is_dir())]
-    words = [sys.executable, "-m", "simkernel", "run", "--cpus", "2", *(w for place in places for w in ("--bind", place)),
+    words = [sys.executable, "-m", "simkernel", "run", "--cpus", "2", "--memory", "2G", *(w for place in places for w in ("--bind", place)),
              "--host-timeout", str(seconds), "busybox", "sh", "-c", script]  # fmt: skip
     try:
         done = subprocess.run(words, capture_output=True, timeout=seconds + 60)

@@ -35,6 +35,7 @@ from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.may_goto import MAY_GOTO
 
 _CALL: Final = BPF_JMP | BPF_CALL
+_NAMES: Final = (_CALL, BPF_LD_IMM64)  # what may name a function
 _LAST: Final = (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA)  # how a function may end
 
 
@@ -60,6 +61,8 @@ def add_subprogs_and_kfuncs(env: Env) -> None:
     """Find all functions, and all kernel functions that are called."""
     starts = {0}
     for i, insn in enumerate(env.insns):
+        if insn.code not in _NAMES:
+            continue
         calls_subprog = is_pseudo_call(insn) or (is_pseudo_func(insn) and env.rules.callbacks)
         if not calls_subprog and not (is_pseudo_kfunc_call(insn) and env.rules.kfunc):
             continue
@@ -93,22 +96,23 @@ def check_subprogs(env: Env) -> None:
         end = env.subprogs[number + 1].start
         for i in range(subprog.start, end):
             insn = env.insns[i]
-            _note_special_insn(subprog, insn)
-            _check_jump_inside(env, i, insn, subprog.start, end)
+            if insn.cls == BPF_LD:
+                subprog.has_ld_abs |= insn.mode in (BPF_ABS, BPF_IND)
+            elif insn.cls in (BPF_JMP, BPF_JMP32):
+                _note_tail_call(subprog, insn)
+                _check_jump_inside(env, i, insn, subprog.start, end)
         last = env.insns[end - 1].code
         if last not in _LAST or (last == BPF_JMP32 | BPF_JA and not env.rules.jump_by_imm):
             env.reject(EINVAL, "last insn is not an exit or jmp")
 
 
-def _note_special_insn(subprog: SubprogInfo, insn: Insn) -> None:
+def _note_tail_call(subprog: SubprogInfo, insn: Insn) -> None:
     if insn.code == _CALL and insn.imm == uapi.BPF_FUNC_tail_call and insn.src_reg != BPF_PSEUDO_CALL:
         subprog.has_tail_call = True
-    if insn.cls == BPF_LD and insn.mode in (BPF_ABS, BPF_IND):
-        subprog.has_ld_abs = True
 
 
 def _check_jump_inside(env: Env, i: int, insn: Insn, start: int, end: int) -> None:
-    if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op in (BPF_EXIT, BPF_CALL):
+    if insn.op in (BPF_EXIT, BPF_CALL):
         return
     distance = insn.imm if insn.code == BPF_JMP32 | BPF_JA and env.rules.jump_by_imm else insn.off
     target = i + distance + 1
@@ -127,13 +131,24 @@ class _Walk:
         self.state = [0] * len(env.insns)
         self.stack = [0]
         self.state[0] = DISCOVERED
+        self.plain = [insn.code != BPF_LD_IMM64 and insn.cls not in (BPF_JMP, BPF_JMP32) for insn in env.insns]
 
     def run(self) -> None:
         while self.stack:
-            here = self.stack[-1]
+            here = self._straight(self.stack[-1])
             if not self._visit(here):
                 self.state[here] = EXPLORED
                 self.stack.pop()
+
+    def _straight(self, here: int) -> int:
+        """Down a stretch without jumps, whose only edges _push() would follow; answers where it ends."""
+        state, stack, plain, last = self.state, self.stack, self.plain, len(self.state) - 1
+        while plain[here] and state[here] == DISCOVERED and here < last and state[here + 1] == 0:
+            state[here] = DISCOVERED | FALLTHROUGH
+            here += 1
+            state[here] = DISCOVERED
+            stack.append(here)
+        return here
 
     def _push(self, here: int, there: int, edge: int, loop_ok: bool) -> bool:
         """Follow one edge; True if there is something new at its end."""
@@ -299,7 +314,7 @@ def _next_callee(env: Env, number: int, i: int) -> tuple[int, int]:
     while i < end:
         insn = env.insns[i]
         i += 1
-        if not is_pseudo_call(insn) and not is_pseudo_func(insn):
+        if insn.code not in _NAMES or (not is_pseudo_call(insn) and not is_pseudo_func(insn)):
             continue
         callee = env.find_subprog(i + insn.imm)
         if callee < 0:

@@ -7,6 +7,7 @@ barriers after stack spills, and loads through BTF pointers, which may fault and
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from arch.abi.errno import EINVAL
 from arch.abi.inet import TC_ACT_SHOT
@@ -97,6 +98,9 @@ def _add_prologue(env: Env, prog_type: int) -> int:
     return len(prologue) - 1
 
 
+_ACCESSES: Final = (BPF_LDX, BPF_STX, BPF_ST)
+
+
 def _is_mem(insn: Insn, class_: int) -> bool:
     return insn.cls == class_ and insn.mode == BPF_MEM
 
@@ -123,12 +127,14 @@ class CtxAccesses:
         """Add the prologue, then convert every access."""
         first = _add_prologue(self.env, self.prog_type)
         for i in range(first, len(self.env.insns)):
-            self.visit(i, self.env.insns[i], self.env.aux[i])
+            insn = self.env.insns[i]
+            if insn.mode == BPF_MEM and insn.cls in _ACCESSES:
+                self.visit(i, insn, self.env.aux[i])
         patch_insns(self.env, self.patches)
 
     def visit(self, i: int, insn: Insn, aux: InsnAux) -> None:
         """Convert one instruction if it needs it."""
-        load, store_reg, store_imm = _is_mem(insn, BPF_LDX), _is_mem(insn, BPF_STX), _is_mem(insn, BPF_ST)
+        load, store_reg, store_imm = insn.cls == BPF_LDX, insn.cls == BPF_STX, insn.cls == BPF_ST
         if (store_reg or store_imm) and aux.sanitize_stack_spill:
             self.patches[i] = [insn, emit.NOSPEC]
         elif load or store_reg:

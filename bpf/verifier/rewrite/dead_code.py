@@ -52,7 +52,7 @@ def remove_nops(env: Env) -> None:
     """Remove jumps to the next instruction, but not those that only this removing makes so: Linux walks once."""
     if env.rules.empty_may_goto_removed:
         _remove_may_goto_0(env)
-    remove_insns(env, [insn == emit.NOP for insn in env.insns])
+    remove_insns(env, [insn.code == emit.NOP.code and insn == emit.NOP for insn in env.insns])
 
 
 def _remove_may_goto_0(env: Env) -> None:

@@ -43,6 +43,7 @@ from bpf.isa.insn import (
     BPF_TAIL_CALL,
     BPF_X,
     BPF_XOR,
+    SIZE_BYTES,
     Insn,
 )
 from bpf.verifier.api import MapInfo
@@ -66,8 +67,10 @@ from bpf.verifier.rewrite.patch import patch_insns
 MAX_BPF_STACK = uapi.MAX_BPF_STACK
 
 _DIV_MOD = {class_ | op | BPF_X for class_ in (BPF_ALU, BPF_ALU64) for op in (BPF_DIV, BPF_MOD)}
+_CALL_OR_PACKET = {BPF_JMP | BPF_CALL} | {BPF_LD | mode | size for mode in (BPF_ABS, BPF_IND) for size in SIZE_BYTES}
 _ADD_SUB = (BPF_ALU64 | BPF_ADD | BPF_X, BPF_ALU64 | BPF_SUB | BPF_X)
 _LD_ABS_HELPER = {0x10: "bpf_skb_load_helper_8_no_cache", 0x08: "bpf_skb_load_helper_16_no_cache"}
+_LOOKED_AT = frozenset(_DIV_MOD | {code ^ BPF_X for code in _DIV_MOD} | set(_ADD_SUB) | _CALL_OR_PACKET)
 _STORAGE_GET = {uapi.BPF_FUNC_task_storage_get, uapi.BPF_FUNC_sk_storage_get, uapi.BPF_FUNC_inode_storage_get}
 
 
@@ -179,6 +182,8 @@ class MiscFixups:
     def run(self) -> None:
         """Collect all patches, then apply them."""
         for i, insn in enumerate(self.env.insns):
+            if insn.code not in _LOOKED_AT:
+                continue
             patch = self.fix(insn, self.env.aux[i])
             if patch is not None:
                 self.patches[i] = patch

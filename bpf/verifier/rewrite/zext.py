@@ -69,12 +69,12 @@ def opt_subreg_zext_lo32_rnd_hi32(env: Env) -> None:
         if skip:
             skip = False
             continue
-        reg, aux = insn_def_regno(insn), env.aux[i]
+        aux = env.aux[i]
         if aux.zext_dst:
-            patch = _zero_hi32(env, insn, reg)
+            patch = _zero_hi32(env, insn, insn_def_regno(insn))
         elif randomise:
             skip = insn.cls == BPF_LD and insn.mode == BPF_IMM and insn.code != 0
-            patch = _random_hi32(insn, aux, reg, random)
+            patch = _random_hi32(insn, aux, insn_def_regno(insn), random)
         else:
             continue
         if patch:

@@ -154,6 +154,18 @@ def test_a_bind_makes_no_directory_in_another_bind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_machine_has_the_memory_that_it_is_given(busybox: str) -> None:
+    told = run("--json", "--memory", "1G", busybox, "head", "-1", "/proc/meminfo")
+    assert json.loads(told.stdout)["stdout"].split() == ["MemTotal:", "1048576", "kB"]
+    for words, reason in (
+        (["--memory", "63M"], "--memory 63M: a machine has from 64M to 16G"),
+        (["--memory", "much"], "--memory much: write it as bytes, such as 4096, 64K or 2G"),
+        (["--arch", "i386", "--memory", "1G", "--workload", "udp"], "a machine of i386 has at most 896M of memory"),
+    ):
+        result = run(*words, *([] if "--workload" in words else [busybox]))
+        assert (result.exit_code, result.stderr) == (2, f"simkernel run: {reason}\n")
+
+
 def test_the_same_command_gives_the_same_files(tmp_path: Path) -> None:
     """Whatever the hash seed and the number of host cores."""
     trees = []
