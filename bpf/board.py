@@ -26,6 +26,7 @@ from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
 from bpf.maps.types import create_map
 from bpf.netns import NetnsPrograms
+from bpf.rstat import UpdatedGroups
 from tracing.face import KernelMem
 
 # Commands, types and helpers up to 4.8 are checked by the classic verifier; struct layouts before ids existed (4.13).
@@ -158,6 +159,7 @@ class Bpf:
             int, tuple[int, Detach]
         ] = {}  # place of a hook -> how many programs of groups, and the end
         self.keyrings: set[tuple[int, int]] = set()  # KEY_SPEC_ and the thread or process that has made it
+        self.updated_groups = UpdatedGroups()
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._stats_enabled = 0
         self.task_words: ctypes.Array[ctypes.c_uint64] | None = None  # for native helpers: offsets of members

@@ -13,7 +13,7 @@ errno, as the comments say; no member is ever missing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -182,6 +182,10 @@ class Cgroup(Protocol):
 
     @property
     def id(self) -> int: ...
+    @property
+    def addr(self) -> int:
+        """Of its struct cgroup; 0: nobody has asked for that yet."""
+
     @property
     def parent(self) -> Cgroup | None:
         """The group above; None of the root."""
@@ -398,6 +402,9 @@ class BpfHost(Protocol):
     def fd_cgroup(self, fd: int) -> Cgroup:
         """The control group whose directory it is; EBADF."""
 
+    def cgroup_parent(self, address: int) -> int:
+        """Address of the struct cgroup above one; 0 above the root, and above what is none."""
+
     def cgroup_by_id(self, number: int) -> Cgroup | None:
         """The control group with this id, 0: the root; None where there is none."""
 
@@ -517,6 +524,12 @@ class BpfHost(Protocol):
 
     def trace_printk(self, text: str) -> None:
         """Text into the trace buffer; by version as an entry of its own or as the tracepoint bpf_trace_printk."""
+
+    def any_watched(self, names: Iterable[str]) -> bool:
+        """A probe or a program sits in one of these functions of the kernel."""
+
+    def around(self, name: str, args: tuple[int, ...], body: Callable[[], int]) -> int:
+        """What a function returns that the CPU cannot be made to call now: the programs of its trampoline run around `body`."""
 
     def tracepoint(self, name: str, *args: int) -> None:
         """Fire one of the kernel's tracepoints."""

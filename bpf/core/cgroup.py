@@ -96,6 +96,8 @@ class CgroupLink(DetachableLink):
 
 def group_gone(bpf: Bpf, cgroup: Cgroup) -> None:
     """cgroup_bpf_release(): a group's directory is removed."""
+    if cgroup.addr:
+        bpf.updated_groups.flush(bpf.host, cgroup.addr)  # cgroup_rstat_exit()
     for entry in bpf.cgroups.remove_group(cgroup):
         if isinstance(entry.link, CgroupLink):
             entry.link.forget_group()

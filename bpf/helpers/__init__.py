@@ -189,6 +189,7 @@ MODULES = (
     "sysctl",
     "show_btf",
     "kfuncs",
+    "rstat",
     "keys",
     "kfunc_table",
     "syscalls",

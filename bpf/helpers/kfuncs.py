@@ -12,7 +12,6 @@ from bpf.helpers.kfunc_rows import KfuncSet, declare, kfunc
 #  who may call them, where they are registered, their module
 TEST = KfuncSet("tc tracing syscall", "net/bpf/test_run.c")
 CRASH = KfuncSet("tracing", "kernel/bpf/helpers.c")
-RSTAT = KfuncSet("tracing", "kernel/cgroup/rstat.c")
 RENO = KfuncSet("struct_ops", "net/ipv4/bpf_tcp_ca.c")
 CUBIC = KfuncSet("struct_ops", "net/ipv4/tcp_cubic.c")
 DCTCP = KfuncSet("struct_ops", "net/ipv4/tcp_dctcp.c", "tcp_dctcp")
@@ -113,8 +112,6 @@ def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
 @kfunc("bpf_kfunc_call_test_mem_len_fail2", TEST, until="6.4")
 @kfunc("bpf_kfunc_call_test_ref", TEST, "trusted", until="6.4")
 @kfunc("bpf_kfunc_call_test_destructive", TEST, "destructive", until="6.4")
-@kfunc("cgroup_rstat_updated", RSTAT, missing="statistics of control groups", until="6.16")
-@kfunc("cgroup_rstat_flush", RSTAT, "sleepable", missing="statistics of control groups", until="6.16")
 def takes_and_gives_nothing(rt: Runtime) -> int:
     """A function without result or effect here."""
     return 0

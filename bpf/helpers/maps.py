@@ -6,6 +6,7 @@ from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from bpf.face import Registers
 from bpf.helpers import Runtime, kernel_name, prototype
+from bpf.maps.functions import delete_around, update_around
 from bpf.maps.hash import HashMap
 from bpf.maps.queue import QueueMap
 from bpf.maps.storage import CgroupStorageMap
@@ -47,7 +48,7 @@ def map_update_elem(rt: Runtime, map_ptr: int, key: int, value: int, flags: int)
     if found.takes_sock:
         found.update_sock(bytes(rt.mem.read(key, found.key_size)), value, flags)
         return 0
-    found.update(rt.mem.read(key, found.key_size), rt.mem.read(value, found.value_size), flags)
+    update_around(rt.bpf.host, found, key, value, flags)
     return 0
 
 
@@ -61,7 +62,7 @@ def map_update_elem(rt: Runtime, map_ptr: int, key: int, value: int, flags: int)
 )
 def map_delete_elem(rt: Runtime, map_ptr: int, key: int) -> int:
     found = rt.bpf.map_at[map_ptr]
-    found.delete(rt.mem.read(key, found.key_size))
+    delete_around(rt.bpf.host, found, key)
     return 0
 
 

@@ -163,6 +163,7 @@ class HashMap(BpfMap):
         self._after, self._link = bound("htab_after"), bound("htab_link")
         self._take, self._give, self._check = bound("htab_take"), bound("htab_give"), bound("htab_check")
         self._native_update = bound("htab_update_bytes")
+        self.locked_by: set[int] = set()  # CPUs that are within a change of which somebody is told (functions.py)
         self._owned: list[int] = []  # the elements of a preallocated map, in use or not
 
     @property
@@ -184,6 +185,11 @@ class HashMap(BpfMap):
     def bucket(self, key: bytes) -> int:
         """Number of the bucket a key belongs to."""
         return jhash(key, self.hashrnd, self.mem.byteorder) & (self.n_buckets - 1)
+
+    def place_of(self, key: bytes) -> tuple[int, int]:
+        """Address of the bucket's head, and the hash."""
+        hashed = jhash(key, self.hashrnd, self.mem.byteorder)
+        return self._buckets + (hashed & (self.n_buckets - 1)) * 8, hashed
 
     def key_of(self, element: int) -> bytes:
         """The key in an element."""

@@ -8,6 +8,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
 from bpf.core.load import object_name
+from bpf.maps import functions
 from bpf.maps.base import BpfMap, MapAttr
 from bpf.maps.btf import check_map_btf
 from bpf.maps.hash import HashMap
@@ -15,6 +16,7 @@ from bpf.maps.queue import BloomFilterMap, QueueMap
 from bpf.maps.rows import MAP_TYPES
 from bpf.maps.types import has_map_type
 from bpf.syscall.attr import Call, btf_of_fd, file_mode, new_map_fd
+from bpf.syscall.test_functions import KernelCall, Steps
 from bpf.versions import features
 
 NR_NODES = 1
@@ -108,7 +110,7 @@ def _copy_key(call: Call, target: BpfMap, address: int) -> bytes:
     return b""
 
 
-def map_lookup_elem(call: Call) -> int:
+def map_lookup_elem(call: Call) -> int | Steps:
     """BPF_MAP_LOOKUP_ELEM."""
     call.check()
     attr = call.attr
@@ -123,11 +125,23 @@ def map_lookup_elem(call: Call) -> int:
     if isinstance(target, BloomFilterMap):
         target.peek(call.user.read(attr.value, target.value_size))
         return 0
+    if name := functions.watched(call.host, target, "lookup"):
+        return _looked_up(call, name, target, key, flags)
     call.user.write(attr.value, target.user_lookup(key, flags))
     return 0
 
 
-def map_update_elem(call: Call) -> int:
+def _looked_up(call: Call, name: str, target: BpfMap, key: bytes, flags: int) -> Steps:
+    """The lookup by a call of its function: a value that it does not find is not there."""
+    with call.bpf.scratch(target.key_size) as key_at:
+        call.host.mem.write(key_at, key)
+        if not (yield KernelCall(name, (target.address, key_at))):
+            raise KernelError(ENOENT)
+    call.user.write(call.attr.value, target.user_lookup(key, flags))
+    return 0
+
+
+def map_update_elem(call: Call) -> int | Steps:
     """BPF_MAP_UPDATE_ELEM."""
     call.check()
     attr = call.attr
@@ -137,17 +151,36 @@ def map_update_elem(call: Call) -> int:
     if call.version.at_least("5.1"):
         _check_lock(target, attr.flags)
     key = _copy_key(call, target, attr.key)
-    target.user_update(key, call.user.read(attr.value, target.user_value_size), attr.flags)
+    value = call.user.read(attr.value, target.user_value_size)
+    if name := functions.watched(call.host, target, "update"):
+        return _called(call, name, target, key, value, attr.flags)
+    target.user_update(key, value, attr.flags)
     return 0
 
 
-def map_delete_elem(call: Call) -> int:
+def _called(call: Call, name: str, target: BpfMap, key: bytes, *more: bytes | int) -> Steps:
+    """The operation by a call of its function, with what programs see in kernel memory."""
+    with call.bpf.scratch(target.key_size) as key_at, call.bpf.scratch(target.value_size) as value_at:
+        call.host.mem.write(key_at, key)
+        arguments = [target.address, key_at]
+        for each in more:
+            if isinstance(each, bytes):
+                call.host.mem.write(value_at, each)
+            arguments.append(value_at if isinstance(each, bytes) else each)
+        functions.answered((yield KernelCall(name, tuple(arguments))))
+    return 0
+
+
+def map_delete_elem(call: Call) -> int | Steps:
     """BPF_MAP_DELETE_ELEM."""
     call.check()
     fd = call.attr.signed("map_fd")
     target = call.bpf.map_of_fd(fd)
     _may(call, target, fd, write=True)
-    target.user_delete(_copy_key(call, target, call.attr.key))
+    key = _copy_key(call, target, call.attr.key)
+    if name := functions.watched(call.host, target, "delete"):
+        return _called(call, name, target, key)
+    target.user_delete(key)
     return 0
 
 

@@ -58,6 +58,7 @@ GSO_LEGACY_MAX_SIZE = 65536
 GSO_MAX_SEGS = 65535
 TEST_XDP_MAX_BATCH = 256
 LOOPBACK_IFINDEX = 1
+SKB_DROP_REASON_NOT_SPECIFIED = 1  # include/net/dropreason.h
 LOOPBACK_MTU = 65536
 RESCHED_NS = 1_000_000  # of running, until it is looked who else wants the CPU
 
@@ -230,10 +231,24 @@ def _run_skb(runner: _Runner) -> Running:
         cleanup.callback(skb.release)
         skb.set("sk", sk.addr)
         ifindex = ctx.get("ifindex") if ctx else 0
-        skb.eth_type_trans(runner.device(ifindex if ifindex > 1 else LOOPBACK_IFINDEX))
+        _eth_type_trans(runner.host, skb, runner.device(ifindex if ifindex > 1 else LOOPBACK_IFINDEX))
         skb.reset_network_header()
         _socket_addresses(skb, sk)
-        return (yield from _run_built_skb(runner, skb, ctx))
+        try:
+            return (yield from _run_built_skb(runner, skb, ctx))
+        finally:
+            location = runner.host.symbols.address("bpf_prog_test_run_skb") or 0
+            runner.host.tracepoint("kfree_skb", skb.addr, location, SKB_DROP_REASON_NOT_SPECIFIED, 0)
+
+
+def _eth_type_trans(host: BpfHost, skb: SkBuff, device: NetDevice) -> None:
+    """With the programs that are attached to it."""
+
+    def body() -> int:
+        skb.eth_type_trans(device)
+        return skb.get("protocol")
+
+    host.around("eth_type_trans", (skb.addr, device.addr), body)
 
 
 def _socket_addresses(skb: SkBuff, sk: Sock) -> None:

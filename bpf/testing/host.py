@@ -6,7 +6,7 @@ Nothing is attached to anything here; programs are run by BPF_PROG_TEST_RUN or b
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -277,6 +277,9 @@ class TestHost:
     def sockets(self) -> None:
         """There is no network."""
 
+    def cgroup_parent(self, address: int) -> int:
+        return 0
+
     def cgroup_by_id(self, number: int) -> Cgroup | None:
         """There are no control groups."""
         return None
@@ -378,6 +381,12 @@ class TestHost:
 
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
         return bpf_from_kernel(self.bpf, cmd, attr, size)
+
+    def any_watched(self, names: Iterable[str]) -> bool:
+        return False
+
+    def around(self, name: str, args: tuple[int, ...], body: Callable[[], int]) -> int:
+        return body()
 
     def tracepoint(self, name: str, *args: int) -> None:
         """Nobody listens."""

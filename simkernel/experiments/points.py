@@ -94,8 +94,8 @@ def points(
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise SweepError(f"the values of {name!r} are no list")
         columns[name] = list(itertools.islice(values, MAX_POINTS + 1))
-    if strange := [name for name in columns if not isinstance(name, str)]:
-        raise SweepError(f"{strange[0]!r} is no name of a parameter")
+    if unnamed := [name for name in columns if not isinstance(name, str)]:
+        raise SweepError(f"{unnamed[0]!r} is no name of a parameter")
     columns.setdefault("seed", list(itertools.islice(seeds, MAX_POINTS + 1)))
     for name, values in columns.items():
         if not values:

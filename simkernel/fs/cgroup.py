@@ -9,7 +9,7 @@ structures that lead from task->cgroups->dfl_cgrp to kn->id are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from arch.abi.errno import EAGAIN, EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE, ESRCH
 from arch.abi.limits import INT_MAX
@@ -353,13 +353,18 @@ class Cgroup(Dir):
         if not whole and old.domain is not self.domain:
             raise KernelError(EOPNOTSUPP, "threads stay in their domain")
         self.vet()
-        before = {group: group.populated() for group in (*self.up(), *old.up())}
         threads = (task.threads or [task]) if whole else [task]
-        for thread in threads:
-            groups.put(thread, self)
-        groups.tell_populated(before)
-        for thread in threads:
-            groups.tell("cgroup_attach_task", self, thread.addr, True)
+
+        def move() -> int:
+            before = {group: group.populated() for group in (*self.up(), *old.up())}
+            for thread in threads:
+                groups.put(thread, self)
+            groups.tell_populated(before)
+            for thread in threads:
+                groups.tell("cgroup_attach_task", self, thread.addr, True)
+            return 0
+
+        groups.attach(self, threads[0], whole, move)
 
     def vet(self) -> None:
         """cgroup_migrate_vet_dst().  EOPNOTSUPP, EBUSY."""
@@ -418,6 +423,9 @@ class Cgroups:
         self.k = k
         self.mirror = mirror
         self.root_addr = 0  # struct cgroup_root
+        self.at: WeakValueDictionary[int, Cgroup] = WeakValueDictionary()  # by address of the struct cgroup
+        # cgroup_attach_task(): moves a process or thread; observers may be around it
+        self.attach: Callable[[Cgroup, Task, bool, Callable[[], int]], int] = lambda group, task, whole, move: move()
         self.sb: SuperBlock | None = None  # set when the file system is made
         self.removed: list[Callable[[Cgroup], None]] = []  # told of each group that goes
         self.members: WeakKeyDictionary[Task, Cgroup] = WeakKeyDictionary()  # who is elsewhere than in the root
@@ -563,4 +571,5 @@ class Cgroups:
         group.addr = mirror.struct("struct cgroup").new(
             {"level": group.level, "kn": node, "max_depth": 0x7FFFFFFF, "root": self.root_addr}
         )
+        self.at[group.addr] = group
         group.css_set = mirror.struct("struct css_set").new({"dfl_cgrp": group.addr, "nr_tasks": 1})

@@ -17,8 +17,6 @@ struct module *btf_try_get_module(const struct btf *btf); /* since 5.12 */
 int do_init_module(struct module *mod);
 void exit_creds(struct task_struct *tsk);
 void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t tim, u64 delta_ns, const enum hrtimer_mode mode);
-int htab_map_delete_elem(struct bpf_map *map, void *key); /* since 4.4 */
-struct htab_elem *lookup_elem_raw(struct hlist_nulls_head *head, u32 hash, void *key, u32 key_size); /* since 4.4 */
 struct bpf_local_storage_data *bpf_local_storage_lookup(struct bpf_local_storage *local_storage, struct bpf_local_storage_map *smap, bool cacheit_lockit); /* since 5.10 */
 struct bpf_local_storage_data *bpf_local_storage_update(void *owner, struct bpf_local_storage_map *smap, void *value, u64 map_flags, gfp_t gfp_flags); /* since 5.18 */
 void bpf_sk_storage_free(struct sock *sk); /* since 5.2 */

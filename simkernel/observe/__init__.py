@@ -6,7 +6,7 @@
     spaces.py      user address spaces as uprobes see them (tracing.face.UserSpaces)
     attach.py      programs at raw tracepoints, functions, in filter files
     iterators.py   BPF iterators over tasks, files, areas, maps, symbols
-    calls.py       bpf(2) and perf_event_open(2); test_functions.py: what tracing programs are tested on; bpf_files.py and perf_files.py: the files that they make
+    calls.py       bpf(2) and perf_event_open(2); test_functions.py: what tracing programs are tested on; map_functions.py: what maps' operations are; bpf_files.py and perf_files.py: the files that they make
     tracefs.py     tracing's tree of files in the virtual file system
     sockfilter.py  SO_ATTACH_BPF
     cgroups.py     programs of control groups on packets, sockets, devices, sysctls
@@ -21,12 +21,12 @@ kernel, a `Tracing` over the host, and tells each of the other (`Host.connect`).
 
 from __future__ import annotations
 
-from simkernel.observe import calls, cgroups, declared, sockfilter, test_functions, tracefs
+from simkernel.observe import calls, cgroups, declared, map_functions, sockfilter, test_functions, tracefs
 from simkernel.observe.host import Host, ObservedKernel
 from simkernel.observe.spaces import Spaces
 from tracing.system import Tracing
 
-__all__ = ["Host", "calls", "install", "test_functions"]
+__all__ = ["Host", "calls", "install", "map_functions", "test_functions"]
 
 
 def install(k: ObservedKernel) -> None:

@@ -6,6 +6,7 @@ kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 
 from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import O_ACCMODE
@@ -111,6 +112,15 @@ class BpfSide(ABC):
         """BPF_ITER_CREATE."""
         assert isinstance(link.request, IterAttach)
         return self.iterators.create(link, link.request)
+
+    def any_watched(self, names: Iterable[str]) -> bool:
+        """A probe or a trampoline sits in one of these functions."""
+        return bool(self.k.text.probed) and any(map(self.k.text.is_probed, filter(self.k.text.has, names)))
+
+    def around(self, name: str, args: tuple[int, ...], body: Callable[[], int]) -> int:
+        """The trampoline's programs, and no probe: these do not run within a program either (bpf_prog_active)."""
+        found = self.attachments.trampolines.get(name)
+        return body() if found is None else found.around(args, body)
 
     def tracepoint(self, name: str, *args: int) -> None:
         """As the kernel's own code fires it."""
@@ -222,6 +232,11 @@ class BpfSide(ABC):
         if not isinstance(inode, PseudoInode) or not isinstance(inode.node, FsCgroup):
             raise KernelError(EBADF, "not a control group")
         return inode.node
+
+    def cgroup_parent(self, address: int) -> int:
+        """Address of the struct cgroup above one, or 0."""
+        group = self.k.vfs.cgroups.at.get(address)
+        return 0 if group is None or group.parent is None else group.parent.addr
 
     def cgroup_by_id(self, number: int) -> Cgroup | None:
         """cgroup_get_from_id(): along the tree."""

@@ -5,7 +5,7 @@ kernel/bpf/cgroup.c of Linux 6.1: __cgroup_bpf_run_filter_*().
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from arch.abi.errno import EFAULT
@@ -19,6 +19,7 @@ from bpf.packet.skbuff import KernelStruct
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.hooks import FsPrograms
 from simkernel.kernel.face import Steps
+from simkernel.kernel.task import Task
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_RTT_CB,
@@ -318,4 +319,13 @@ def install(k: WatchedKernel, bpf: Bpf, devices: XdpPrograms) -> None:
     k.net.sock_gone = bpf.owner_gone
     k.net.cgroup_of_maker = lambda: k.vfs.cgroups.of(k.current)
     k.vfs.programs = k.vfs.sysctl.programs = CgroupFs(k, bpf)
-    k.vfs.cgroups.removed.append(lambda group: group_gone(bpf, group))
+    groups = k.vfs.cgroups
+    groups.removed.append(lambda group: group_gone(bpf, group))
+
+    def attach(group: Cgroup, task: Task, whole: bool, move: Callable[[], int]) -> int:
+        if not bpf.host.any_watched(("cgroup_attach_task",)):
+            return move()
+        groups.publish(group)
+        return bpf.host.around("cgroup_attach_task", (group.addr, task.addr, int(whole)), move)
+
+    groups.attach = attach

@@ -111,6 +111,12 @@ class KernelTrampoline:
         self.override(regs, value)
         return True
 
+    def around(self, args: tuple[int, ...], body: Callable[[], int]) -> int:
+        """All of it where the function is called without the CPU: its first arguments are in `args`."""
+        value = self.chain.call(self.run, args, self.entry.addr, body)
+        assert value is not None  # it has a body
+        return value
+
     def _note(self, instance: KretprobeInstance, regs: int) -> bool:
         """The arguments for the end; nothing of a call that does not happen."""
         if self.overridden:
