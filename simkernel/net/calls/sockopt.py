@@ -8,6 +8,7 @@ from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
 from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
 from arch.abi.in6 import ICMPV6_FILTER, IPV6_CHECKSUM
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN
+from arch.abi.netlink import NETLINK_LIST_MEMBERSHIPS
 from arch.abi.socket import (
     AF_ALG,
     AF_INET,
@@ -106,6 +107,7 @@ from simkernel.net.files import socket_of
 from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
 from simkernel.net.ipv4.tcp_options import get_tcp_option, set_tcp_option
 from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.ipv4.tcp_zerocopy import TCP_ZEROCOPY_RECEIVE, ZEROCOPY_SIZE, zerocopy_receive
 from simkernel.net.ipv6.ipv6_sockglue import (
     get_ipv6_option,
     icmpv6_filter,
@@ -364,17 +366,24 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     if (level, optname) == (SOL_SOCKET, SO_GET_FILTER):
         k.usercopy.put_user(optlen, 4, get_filter(k, sk, optval, room))
         return 0
-    found = get_option(k, sk, level, optname, room)
+    if (level, optname) == (SOL_TCP, TCP_ZEROCOPY_RECEIVE) and isinstance(sk, TcpSock):
+        found = yield from zerocopy_receive(k, sk, optval, optlen, room)
+        room = min(room, ZEROCOPY_SIZE)
+    else:
+        found = get_option(k, sk, level, optname, room)
     if found == -ERANGE and (level, optname) == (SOL_SOCKET, SO_PEERGROUPS) and isinstance(sk, UnixSock):
         k.usercopy.put_user(optlen, 4, 4 * len(sk.peer_groups or ()))
     answer, data = (found, b"") if isinstance(found, int) else (0, found[:room])
+    lists = (level, optname) == (SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS)
+    if lists:
+        data = data[: len(data) & -4]
     if level == SOL_IP and 0 < room < 4 and not any(data[1:]):
         data = data[:1]  # a byte, for values that fit
     answer, data = k.net.programs.getsockopt(sk, level, optname, room, answer, data)
     if answer < 0:
         return answer
     k.usercopy.copy_to_user(optval, data)
-    k.usercopy.put_user(optlen, 4, len(data))
+    k.usercopy.put_user(optlen, 4, len(found) if lists and not isinstance(found, int) else len(data))
     return answer
 
 

@@ -100,6 +100,7 @@ class NetlinkSock(Sock):
         super().__init__(k, net, AF_NETLINK, type_, protocol)
         self.portid = 0
         self.memberships_: set[int] = set()
+        self.has_groups = False  # netlink_realloc_groups(): a group was joined, perhaps left since
         self.peer_group = 0  # of connect()
         self.congested = False
         self.datagrams: list[
@@ -229,6 +230,7 @@ def netlink_bind(k: NetKernel, sock: int, addr: int, addr_len: int) -> int:
         sk.portid = portid
     else:
         autobind(k, sk)
+    sk.has_groups = sk.has_groups or bool(groups)
     high = {group for group in sk.memberships_ if group > 32}
     known = min(PROTOCOLS[sk.protocol].groups, 32)
     sk.memberships_ = high | {bit + 1 for bit in range(known) if groups >> bit & 1}
@@ -422,6 +424,7 @@ def set_netlink_option(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
             return -EPERM
         if not 0 < value <= max(PROTOCOLS[sk.protocol].groups, 32):
             return -EINVAL
+        sk.has_groups = True
         (sk.memberships_.add if name == NETLINK_ADD_MEMBERSHIP else sk.memberships_.discard)(value)
         return 0
     if name not in FLAG_OPTIONS:
@@ -438,6 +441,8 @@ def get_netlink_option(k: NetKernel, sk: Sock, name: int, room: int) -> bytes | 
     """netlink_getsockopt()."""
     if not isinstance(sk, NetlinkSock):
         return -ENOPROTOOPT
+    if name == NETLINK_LIST_MEMBERSHIPS and not sk.has_groups:
+        return b""
     if name == NETLINK_LIST_MEMBERSHIPS:
         words = (max(PROTOCOLS[sk.protocol].groups, 32) + 31) // 32
         bits = sum(1 << group - 1 for group in sk.memberships_)
