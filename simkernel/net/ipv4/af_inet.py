@@ -28,7 +28,17 @@ from arch.abi.inet import (
     TCP_LISTEN,
 )
 from arch.abi.rtnetlink import RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM, SOCKADDR_IN_SIZE
+from arch.abi.socket import (
+    AF_INET,
+    AF_INET6,
+    AF_UNSPEC,
+    MSG_FASTOPEN,
+    SHUT_RDWR,
+    SOCK_DGRAM,
+    SOCK_RAW,
+    SOCK_STREAM,
+    SOCKADDR_IN_SIZE,
+)
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
@@ -325,7 +335,7 @@ def inet_sendmsg(k: NetKernel, sock: int, msg: int, size: int) -> Body:
     """Through struct proto."""
     socket_ = k.net.sockets[sock]
     sk = socket_.sk
-    if sk.type == SOCK_STREAM and not sk.rport:
+    if sk.type == SOCK_STREAM and not sk.rport and not k.net.messages[msg].flags & MSG_FASTOPEN:
         return -EPIPE
     if sk.err and sk.type != SOCK_STREAM:
         return -sk.take_error()

@@ -7,8 +7,10 @@ from arch.abi.errno import (
     EALREADY,
     ECONNABORTED,
     EINPROGRESS,
+    EINVAL,
     EISCONN,
     ENOTCONN,
+    EOPNOTSUPP,
     EPIPE,
 )
 from arch.abi.inet import (
@@ -23,9 +25,10 @@ from arch.abi.inet import (
     TCP_SYN_RECV,
     TCP_SYN_SENT,
 )
-from arch.abi.socket import AF_INET, MSG_DONTWAIT, MSG_OOB, MSG_PEEK, MSG_WAITALL
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC, MSG_DONTWAIT, MSG_FASTOPEN, MSG_OOB, MSG_PEEK, MSG_WAITALL
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.message import Message
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, hash_port, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
@@ -126,10 +129,35 @@ def tcp_sendmsg(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     return (yield k.call("tcp_sendmsg_locked", sk, msg, size))
 
 
+TFO_CLIENT_ENABLE = 1  # of the sysctl tcp_fastopen
+LEAST_ADDRESS = {AF_INET: 16, AF_INET6: 24}  # bytes: sizeof(struct sockaddr_in), SIN6_LEN_RFC2133
+
+
+def _connect_first(k: NetKernel, sock: TcpSock, message: Message) -> Steps[int]:
+    """tcp_sendmsg_fastopen(): nobody has a cookie here, so what is sent goes behind the handshake."""
+    family = int.from_bytes(message.name[:2], k.mem.byteorder) if len(message.name) >= 2 else AF_INET
+    if not int(sock.net.sysctl["ipv4.tcp_fastopen"]) & TFO_CLIENT_ENABLE or family == AF_UNSPEC:
+        return -EOPNOTSUPP
+    if sock.state == TCP_CLOSE and len(message.name) < LEAST_ADDRESS[sock.family]:
+        return -EINVAL
+    address = k.mem.alloc(max(len(message.name), 1))
+    k.mem.write(address, message.name)
+    try:
+        return int(
+            (yield from connect_and_wait(k, sock, address, len(message.name), bool(message.flags & MSG_DONTWAIT)))
+        )
+    finally:
+        k.mem.free(address)
+
+
 @kernel_function("int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)", source="net/ipv4/tcp.c")
 def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     """The work of tcp_sendmsg with the sock locked."""
     sock, message = tcp_sk(k, sk), k.net.messages[msg]
+    if message.flags & MSG_FASTOPEN:
+        ret = yield from _connect_first(k, sock, message)
+        if ret < 0:
+            return ret
     sent = 0
     end = until(sock, sending=True)
     while sent < size:
