@@ -58,6 +58,7 @@ from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
 from simkernel.fs.pipe import pipe_of
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import ask
 
 SETFL_MASK = O_APPEND | O_NONBLOCK | FASYNC | O_DIRECT | O_NOATIME
 
@@ -155,6 +156,7 @@ def do_fcntl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     files = files_of(k.current)
     if file.f_mode & c.FMODE_PATH and cmd not in (F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL):
         return -EBADF
+    ask(k, "file_fcntl", file.addr, cmd, arg)
     if cmd in (F_DUPFD, F_DUPFD_CLOEXEC):
         if arg >= files.limit():
             return -EINVAL
@@ -240,6 +242,7 @@ def cmd_on_regular(file: File) -> bool:
 def sys_ioctl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     """ioctl(2): a few commands are for every file, the rest is the file's."""
     file: File = k.vfs.fget(fd)
+    ask(k, "file_ioctl", file.addr, cmd, arg)
     files = files_of(k.current)
     if cmd in (FIOCLEX, FIONCLEX):
         files.set_cloexec(fd, cmd == FIOCLEX)

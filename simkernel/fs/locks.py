@@ -37,6 +37,7 @@ from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, Inode
 from simkernel.fs.lock_events import FL_CLOSE, FL_FLOCK, FL_OFDLCK, FL_POSIX, FL_SLEEP, LockSeen
 from simkernel.kernel.face import Body
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import WaitQueue
 
 MAX_DEADLK_ITERATIONS = 10
@@ -174,6 +175,7 @@ def flock_file(k: FsKernel, file: File, cmd: int) -> Body:
         return -EINVAL
     if kind != LOCK_UN and not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE):
         return -EBADF
+    ask(k, "file_lock", file.addr, FLOCK_KINDS[kind])
     flags = FL_FLOCK if cmd & LOCK_NB else FL_FLOCK | FL_SLEEP
     locks_get_lock_context(k, file.f_inode, FLOCK_KINDS[kind])
     seen = LockSeen(k, file, FLOCK_KINDS[kind], flags, 0, S64_MAX, file.addr)

@@ -46,6 +46,7 @@ from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import under_inode_lock
+from simkernel.kernel.security import ask
 
 USERNS = "struct user_namespace *mnt_userns, "
 
@@ -108,6 +109,7 @@ def _vfs_create(k: FsKernel, dir_: int, dentry: int, mode: int, excl: int) -> in
     new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
     mode = mode & S_IALLUGO | S_IFREG
+    ask(k, "inode_create", dir_, dentry, mode)
     return _made(k, new, new.parent.inode.create(new.parent, new.name, mode, new.cred))
 
 
@@ -115,6 +117,7 @@ def _vfs_mkdir(k: FsKernel, dir_: int, dentry: int, mode: int) -> int:
     """Make a directory."""
     new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
+    ask(k, "inode_mkdir", dir_, dentry, mode & (0o777 | S_ISVTX))
     return _made(k, new, new.parent.inode.mkdir(new.parent, new.name, mode & (0o777 | S_ISVTX), new.cred))
 
 
@@ -130,6 +133,7 @@ def _vfs_mknod(k: FsKernel, dir_: int, dentry: int, mode: int, dev: int) -> int:
         error = k.vfs.programs.device(device, dev_major(dev), dev_minor(dev), ACCESS_MKNOD)
         if error:
             return error
+    ask(k, "inode_mknod", dir_, dentry, mode, dev)
     return _made(k, new, new.parent.inode.mknod(new.parent, new.name, mode, dev, new.cred))
 
 
@@ -137,6 +141,7 @@ def _vfs_symlink(k: FsKernel, dir_: int, dentry: int, oldname: int) -> int:
     """Make a symbolic link."""
     new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
+    ask(k, "inode_symlink", dir_, dentry, oldname)
     return _made(k, new, new.parent.inode.symlink(new.parent, new.name, new.target, new.cred))
 
 
@@ -149,6 +154,7 @@ def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegate
         return -EXDEV
     if old.inode.is_dir:
         return -EPERM
+    ask(k, "inode_link", old_dentry, dir_, new_dentry)
     if old.inode.i_nlink == 0 and old.hashed:
         return -ENOENT
     made = new.parent.inode.link(new.parent, new.name, old)
@@ -164,6 +170,7 @@ def _vfs_unlink(k: FsKernel, dir_: int, dentry: int, delegated: int) -> int:
     may_delete(parent, victim, False, k.vfs.cred())
     if victim.mounts:
         return -EBUSY
+    ask(k, "inode_unlink", dir_, dentry)
     parent.inode.unlink(parent, victim)
     _gone(k, parent, victim)
     return 0
@@ -176,6 +183,7 @@ def _vfs_rmdir(k: FsKernel, dir_: int, dentry: int) -> int:
     may_delete(parent, victim, True, k.vfs.cred())
     if victim.mounts:
         return -EBUSY
+    ask(k, "inode_rmdir", dir_, dentry)
     parent.inode.rmdir(parent, victim)
     _gone(k, parent, victim)
     return 0

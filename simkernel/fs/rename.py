@@ -15,12 +15,13 @@ from simkernel.fs.namei_calls import Pending, find_victim, forget
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import ask
 
 
 class Renaming:
     """The arguments of one rename, found by the address of its struct renamedata."""
 
-    __slots__ = ("flags", "new_name", "new_parent", "old", "old_parent", "target")
+    __slots__ = ("arguments", "flags", "new_name", "new_parent", "old", "old_parent", "target")
 
     def __init__(self, old_parent: Dentry, old: Dentry, new_parent: Dentry, new_name: str, target: Dentry | None,
                  flags: int) -> None:  # fmt: skip
@@ -30,6 +31,7 @@ class Renaming:
         self.new_name = new_name
         self.target = target
         self.flags = flags
+        self.arguments = (0, 0, 0, 0)  # both directories and both dentries, where programs see them
 
 
 def _vfs_rename(k: FsKernel, r: Renaming) -> int:
@@ -50,6 +52,7 @@ def _vfs_rename(k: FsKernel, r: Renaming) -> int:
         inode_permission(source, c.MAY_WRITE, cred)
     if r.old.mounts or (r.target is not None and r.target.mounts):
         return -EBUSY
+    ask(k, "inode_rename", *r.arguments)
     old_name = r.old.name
     r.old_parent.inode.rename(r.old_parent, r.old, r.new_parent, r.new_name, r.flags)
     if r.flags & RENAME_WHITEOUT:
@@ -131,6 +134,7 @@ def _rename(k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: st
         "old_dir": mirror.inode(r.old_parent.inode), "old_dentry": mirror.dentry(r.old),
         "new_dir": mirror.inode(r.new_parent.inode), "new_dentry": new_addr, "flags": flags,
     }  # fmt: skip
+    r.arguments = (values["old_dir"], values["old_dentry"], values["new_dir"], new_addr)
     rd = 0
     try:
         if k.vfs.names.user_ns_args:

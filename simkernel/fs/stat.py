@@ -36,7 +36,7 @@ from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.security import hook_probed
+from simkernel.kernel.security import ask, hook_probed
 from simkernel.kernel.user_namespace import munged, user_ns
 
 AT_STAT_FLAGS = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE
@@ -286,8 +286,9 @@ def do_readlinkat(k: FsKernel, dfd: int, pathname: int, buf: int, bufsiz: int) -
     inode = path.dentry.inode
     if not inode.is_link:
         return -EINVAL if name else -2
-    k.vfs.mounts.touch_atime(path)
     dentry = k.vfs.mirror.dentry(path.dentry)
+    ask(k, "inode_readlink", dentry)
+    k.vfs.mounts.touch_atime(path)
     if k.vfs.names.vfs_readlink:
         return (yield k.call("vfs_readlink", dentry, buf, bufsiz))
     return _readlink(k, inode, dentry, buf, bufsiz)

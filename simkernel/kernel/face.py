@@ -154,6 +154,9 @@ class KernelFace:
     log: list[tuple[int, str]]  # dmesg: (ns, line)
     dmesg_restrict: bool = True  # only CAP_SYSLOG reads it (Debian's default)
     log_wait: WaitQueue  # who waits for its next line
+    ask_lsm: Callable[[str, tuple[int, ...]], int] = staticmethod(
+        lambda hook, args: 0
+    )  # what programs on a bpf_lsm_ function say
     current: Task  # who runs; the scheduler changes it
 
     # Parts that every kernel has

@@ -7,6 +7,7 @@ Where nobody has a probe on either a hook costs a comparison.
 from __future__ import annotations
 
 from arch.abi.internal import GFP_KERNEL, GFP_ZERO
+from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.mm.kmalloc import kfree, kmalloc
@@ -27,6 +28,11 @@ TASK_BLOB = 72  # what the modules of Debian's kernel keep of a task, in bytes
 def security_task_alloc(k: KernelFace, task: int, flags: int) -> int:
     """Room for what modules know of a new task; nobody writes to it."""
     k.tasks.at(task).security = kmalloc(k, TASK_BLOB, GFP_KERNEL | GFP_ZERO, "security_task_alloc")
+    try:
+        ask(k, "task_alloc", task, flags)
+    except KernelError as refused:
+        security_task_free(k, task)
+        return -refused.errno
     return 0
 
 
@@ -34,6 +40,7 @@ def security_task_alloc(k: KernelFace, task: int, flags: int) -> int:
 def security_task_free(k: KernelFace, task: int) -> int:
     """A task is gone."""
     gone = k.tasks.at(task)
+    ask(k, "task_free", task)
     blob, gone.security = gone.security, 0
     if blob:
         kfree(k, blob, "security_task_free")
@@ -126,6 +133,17 @@ def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: what the programs of a hook say."""
     name = f"bpf_lsm_{hook}"
     return (yield k.call(name, *args)) if k.text.probed.get(name) else 0
+
+
+def ask(k: KernelFace, hook: str, *args: int) -> None:
+    """A hook where the kernel's body calls no function: KernelError if a program on its bpf_lsm_ function refuses."""
+    if not k.text.probed:
+        return
+    name = f"bpf_lsm_{hook}"
+    if k.text.probed.get(name):
+        answer = k.ask_lsm(name, args)
+        if answer < 0:
+            raise KernelError(-answer)
 
 
 def hook_probed(k: KernelFace, hook: str) -> bool:

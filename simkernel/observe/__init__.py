@@ -21,6 +21,7 @@ kernel, a `Tracing` over the host, and tells each of the other (`Host.connect`).
 
 from __future__ import annotations
 
+from bpf.isa.insn import signed32
 from simkernel.observe import calls, cgroups, declared, map_functions, sockfilter, test_functions, tracefs
 from simkernel.observe.host import Host, ObservedKernel
 from simkernel.observe.spaces import Spaces
@@ -36,6 +37,7 @@ def install(k: ObservedKernel) -> None:
     k.vfs.list_symbols = lambda: declared.add_all(k, host.percpu)
     tracing = Tracing(host, Spaces(k))
     host.connect(tracing)
+    k.ask_lsm = lambda hook, args: signed32(host.around(hook, args, lambda: 0))
     k.mm.hooks = tracing.uprobes
     k.tasks.exit_hooks.append(host.task_exit)
     tracefs.install(k)

@@ -113,7 +113,11 @@ class KernelTrampoline:
 
     def around(self, args: tuple[int, ...], body: Callable[[], int]) -> int:
         """All of it where the function is called without the CPU: its first arguments are in `args`."""
-        value = self.chain.call(self.run, args, self.entry.addr, body)
+
+        def asked() -> int:
+            return (self.groups(args) if self.groups is not None else 0) or body()
+
+        value = self.chain.call(self.run, args, self.entry.addr, asked)
         assert value is not None  # it has a body
         return value
 

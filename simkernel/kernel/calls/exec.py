@@ -13,7 +13,7 @@ from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
-from simkernel.kernel.security import may
+from simkernel.kernel.security import ask, may
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH
 from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
 
@@ -114,6 +114,7 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
     """Try the formats; #! scripts name another file, a few levels deep."""
     bprm = k.exec.at(address)
     task = k.current
+    ask(k, "bprm_creds_for_exec", address)
     old_pid = task.pid
     for _ in range(MAX_RECURSION + 1):
         bprm.head = bprm.file.read_at(0, 256)
@@ -131,9 +132,11 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
     if bprm.head[:4] != b"\x7fELF":
         raise KernelError(ENOEXEC)
     bprm.cred, bprm.secure = bprm_creds(k, bprm)
+    ask(k, "bprm_committing_creds", address)
     ret: int = yield k.call("load_elf_binary", address)
     if ret:
         return ret
+    ask(k, "bprm_committed_creds", address)
     k.trace("sched_process_exec", task.addr, old_pid, address)
     yield from report_exec(k, PTRACE_EVENT_EXEC, old_pid)
     return 0

@@ -150,7 +150,10 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     yield k.call("copy_creds", child.addr, flags)
     k.regs.check((yield k.call("sched_fork", flags, child.addr)))
     if k.version.at_least("4.14"):
-        yield k.call("security_task_alloc", child.addr, flags)
+        refused = yield k.call("security_task_alloc", child.addr, flags)
+        if refused:
+            yield from _undo(k, child)
+            return refused
     yield k.call("copy_files", flags, child.addr)
     yield k.call("copy_fs", flags, child.addr)
     yield k.call("copy_sighand", flags, child.addr)

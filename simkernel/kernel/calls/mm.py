@@ -16,6 +16,7 @@ from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under
 from simkernel.kernel.madvise import do_madvise
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.mremap import remap
+from simkernel.kernel.security import ask
 
 
 def current_mm(k: KernelFace) -> Mm:
@@ -62,6 +63,7 @@ def sys_brk(k: KernelFace, brk: int) -> Body:
 )
 def vm_mmap_pgoff(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> Body:
     """Map a file or anonymous memory; the address."""
+    ask(k, "mmap_file", file, prot, prot, flags)
     lock = mmap_lock(k)
     mmap_locking(k, True)
     if lock:
@@ -147,6 +149,14 @@ def sys_mprotect(k: KernelFace, start: int, length: int, prot: int) -> Body:
     return (yield k.call("do_mprotect_pkey", start, length, prot, -1))
 
 
+def _protect(k: KernelFace, mm: Mm, start: int, length: int, prot: int) -> None:
+    """Each area that it touches is asked about."""
+    if k.text.probed and k.text.probed.get("bpf_lsm_file_mprotect"):
+        for vma in mm.overlaps(start, start + page_up(length)):
+            ask(k, "file_mprotect", k.mirror.vma_struct(mm, vma), prot, prot)
+    mm.protect(start, length, prot)
+
+
 @kernel_function(
     "int do_mprotect_pkey(unsigned long start, size_t len, unsigned long prot, int pkey)",
     source="mm/mprotect.c",
@@ -157,7 +167,7 @@ def do_mprotect_pkey(k: KernelFace, start: int, length: int, prot: int, pkey: in
     if prot & ~0x0300001F:
         raise KernelError(EINVAL)
     if length:
-        return (yield from under_mmap_lock(k, lambda: current_mm(k).protect(start, length, prot)))
+        return (yield from under_mmap_lock(k, lambda: _protect(k, current_mm(k), start, length, prot)))
     elif start & (PAGE_SIZE - 1):
         raise KernelError(EINVAL)
     return 0

@@ -6,6 +6,7 @@ from arch.abi.errno import EACCES, EINVAL, EPERM, ESRCH
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import (
     PF_FORKNOEXEC,
     Task,
@@ -40,7 +41,10 @@ def _process(k: KernelFace, pid: int) -> Task:
 @syscall("getpgid", "pid_t pid", source="kernel/sys.c")
 def sys_getpgid(k: KernelFace, pid: int) -> int:
     """Process group of a process.  ESRCH."""
-    return k.tasks.vnr(_process(k, pid).pgid)
+    task = _process(k, pid)
+    if pid:
+        ask(k, "task_getpgid", task.addr)
+    return k.tasks.vnr(task.pgid)
 
 
 @syscall("getpgrp", "", source="kernel/sys.c")
@@ -52,7 +56,10 @@ def sys_getpgrp(k: KernelFace) -> int:
 @syscall("getsid", "pid_t pid", source="kernel/sys.c")
 def sys_getsid(k: KernelFace, pid: int) -> int:
     """Session of a process.  ESRCH."""
-    return k.tasks.vnr(_process(k, pid).session)
+    task = _process(k, pid)
+    if pid:
+        ask(k, "task_getsid", task.addr)
+    return k.tasks.vnr(task.session)
 
 
 @syscall("setpgid", "pid_t pid, pid_t pgid", source="kernel/sys.c")
@@ -76,6 +83,7 @@ def sys_setpgid(k: KernelFace, pid: int, pgid: int) -> int:
         raise KernelError(EPERM)
     if pgid != task.pid and not any(t.pgid == pgid and t.session == me.session for t in k.tasks.by_pid.values()):
         raise KernelError(EPERM)
+    ask(k, "task_setpgid", task.addr, pgid)
     task.signal.pgid = pgid
     return 0
 

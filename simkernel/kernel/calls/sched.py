@@ -26,6 +26,7 @@ from arch.errors import KernelError
 from simkernel.kernel.cpus import SLICE_NS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 
 RR_TIMESLICE_NS = 100_000_000
@@ -329,6 +330,11 @@ def sys_setpriority(k: KernelFace, which: int, who: int, nice: int) -> int:
         elif nice < task.nice and not _can_nice(k, task, nice):
             error = -EACCES
         else:
+            try:
+                ask(k, "task_setnice", task.addr, nice)
+            except KernelError as refused:
+                error = -refused.errno
+                continue
             error = 0 if error == -ESRCH else error
             _set_nice(k, task, nice)
     return error

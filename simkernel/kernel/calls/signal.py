@@ -34,6 +34,7 @@ from simkernel.kernel.clock import HRTIMER_MODE_REL
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import traced_signal, trap_stop
+from simkernel.kernel.security import ask
 from simkernel.kernel.signals import CORE, IGNORED_BY_DEFAULT, STOPS
 from simkernel.kernel.sigpending import SigInfo, bit
 from simkernel.kernel.task import (
@@ -348,11 +349,10 @@ def may_signal(k: KernelFace, task: Task, sig: int) -> None:
     """check_kill_permission().  EPERM."""
     me = k.current.cred
     them = task.cred
-    if me.cap_effective >> 5 & 1 or me.euid in (them.suid, them.uid) or me.uid in (them.suid, them.uid):
-        return
-    if sig == SIGCONT and task.session == k.current.session:
-        return
-    raise KernelError(EPERM)
+    same = me.cap_effective >> 5 & 1 or me.euid in (them.suid, them.uid) or me.uid in (them.suid, them.uid)
+    if not same and not (sig == SIGCONT and task.session == k.current.session):
+        raise KernelError(EPERM)
+    ask(k, "task_kill", task.addr, 0, sig, 0)
 
 
 @kernel_function("int kill_pid_info(int sig, struct kernel_siginfo *info, struct pid *pid)", source="kernel/signal.c")

@@ -13,6 +13,7 @@ from arch.hosttime import check
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.namespaces import UtsNamespace
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_address
 
@@ -145,6 +146,7 @@ def sys_syslog(k: KernelFace, kind: int, buf: int, length: int) -> int:
     """Read the kernel log (dmesg).  EINVAL, EPERM."""
     if (k.dmesg_restrict or kind not in (3, 10)) and not (k.capable(CAP_SYSLOG) or k.capable(CAP_SYS_ADMIN)):
         raise KernelError(EPERM)
+    ask(k, "syslog", kind)
     text = "".join(
         f"<6>[{ns // NSEC_PER_SEC:5d}.{ns % NSEC_PER_SEC // 1000:06d}] {line}\n" for ns, line in k.log
     ).encode("utf-8", "surrogateescape")

@@ -25,6 +25,7 @@ from simkernel.kernel.ptrace.registers import (
 )
 from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, link, resume, unlink
 from simkernel.kernel.seccomp import seccomp_get_filter, seccomp_get_metadata
+from simkernel.kernel.security import ask
 from simkernel.kernel.sigpending import bit
 from simkernel.kernel.task import TASK_INTERRUPTIBLE, TASK_STOPPED, TASK_TRACED, UNBLOCKABLE, Task
 
@@ -331,6 +332,7 @@ def ptrace_traceme(k: KernelFace) -> int:
     me = k.current
     if me.ptracer is not None or not domain_scope_le(me.real_parent.cred.domain, me.cred.domain):
         raise KernelError(EPERM)
+    ask(k, "ptrace_traceme", me.real_parent.addr)
     link(me, me.real_parent, False, 0)
     return 0
 

@@ -10,7 +10,7 @@ from arch.errors import KernelError
 from simkernel.fs.fdtable import files_of
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.security import may
+from simkernel.kernel.security import ask, may
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket, sleep, until
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import new_socket_fd
@@ -58,6 +58,7 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
         if ret < 0:
             return ret
     server = UnixSock(k, other.net, sk.type)
+    ask(k, "unix_stream_connect", sk.addr, other.addr, server.addr)
     server.name = other.name
     join(sk, server)
     sk.peer_cred, server.peer_cred = other.peer_cred, current_cred(k)
