@@ -2,9 +2,10 @@
 
     python tests/bpf/soundness.py [--programs 20000] [--seed 1] [--version 6.1]
 
-Programs are mutations of the recorded cases: fields changed, instructions moved, copied and dropped, two programs
-spliced.  An accepted program runs on random packets and random map values; a load or store outside what is its own, a
-register read before it was written, or an endless run is a violation, and the exit status is 1.
+Half of the programs are mutations of the recorded cases: fields changed, instructions moved, copied and dropped, two programs
+spliced.  The others call helpers and read contexts, over all types of programs: networking, cgroup and tracing ones
+(tests/oracle/helper_programs.py).  An accepted program runs on random packets, contexts and map values, if its type has test runs; a load
+or store outside what is its own, a register read before it was written, or an endless run is a violation, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ from bpf.testing.case_files import read_cases
 from bpf.testing.cases import MAPS_FILE, CaseMachine, Options
 from bpf.testing.checked import CheckedProgram, Violation
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.oracle.helper_programs import MAPS, helper_calls
+
 DATA = Path(__file__).parents[1] / "data"
 RUNS = 3
-PROG_TYPES = (1, 3, 8)  # socket filter, classifier, cgroup skb: they have test runs on packets
+PROG_TYPES = (1, 3, 4, 6, 8, 10, 11, 12, 19)  # sockets, tc, XDP, cgroup skb, lwt: they have test runs on packets
+RAW_TRACEPOINT, SYSCALL, SK_LOOKUP = 17, 31, 30
 CONSTANTS = (0, 1, -1, 2, 4, 8, 7, 15, 31, 32, 63, 64, 255, 256, 1 << 31, -(1 << 31), 0x7FFFFFFF, -8, -16, -512, 48, 22)
 
 
@@ -92,17 +98,27 @@ class Suspect(CaseMachine):
         self.rng = rng
 
     def _runs(self, prog):
-        from bpf.syscall.test_request import TestRequest
         from bpf.syscall.test_run import test_run
 
         self.accepted = True
         for _ in range(RUNS):
             for target in prog.used_maps:
                 self._scramble(target)
-            data = self.rng.randbytes(64)
             with suppress(KernelError):
-                test_run(self.bpf, prog, TestRequest.of(bytes(14) + data[14:], b"", 1))
+                test_run(self.bpf, prog, self._request(prog.type))
         return []
+
+    def _request(self, prog_type):
+        """Random bytes where the type has them."""
+        from bpf.syscall.test_request import TestRequest
+
+        data = self.rng.randbytes(64)
+        if prog_type in (RAW_TRACEPOINT, SYSCALL):
+            return TestRequest(ctx_in=data)
+        if prog_type == SK_LOOKUP:
+            family = self.rng.choice((2, 10)).to_bytes(4, "little")
+            return TestRequest(ctx_in=bytes(8) + family + data[:4] + bytes(48))
+        return TestRequest.of(bytes(14) + data[14:], b"", 1)
 
     def _scramble(self, target):
         """Other values, where a value is only data."""
@@ -131,10 +147,12 @@ def main(arguments=None):
     args = parser.parse_args(arguments)
     rng = random.Random(args.seed)
     pool, definitions = seeds(rng), json.loads(MAPS_FILE.read_text())["maps"]
-    options = Options(KernelVersion.parse("6.1"), run=True)
+    version = KernelVersion.parse("6.1")
+    options = Options(version, run=True)
+    definitions |= MAPS
     accepted, bad, start = 0, [], time.monotonic()
     for number in range(args.programs):
-        row = {**mutate(rng, pool), "id": number}
+        row = {**(mutate(rng, pool) if number % 2 else helper_calls(rng, version)), "id": number}
         good, wrong = check(row, options, definitions, rng)
         accepted += good
         if wrong:
