@@ -236,15 +236,21 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
 
 
 def _creation_seen(k: FsKernel, nd: NameData, dentry: Dentry, op: OpenFlags) -> Steps[None]:
-    """The lock and the hook of lookup_open(), for those who probe them: nothing is different without."""
+    """The lock and the hook of lookup_open(), for those who probe them; a file that the hook refuses goes again."""
     mirror = k.vfs.mirror
     parent = dentry.parent.inode
     lock = inode_lock(k, parent)
     yield k.call("down_write", lock)
+    refused = 0
     if nd.created:
         mode = op.mode & ~fs_of(k.current).umask & S_IALLUGO | S_IFREG
-        yield from may(k, "security_inode_create", mirror.inode(parent), mirror.dentry(dentry), mode)
+        refused = yield from may(k, "security_inode_create", mirror.inode(parent), mirror.dentry(dentry), mode)
     yield k.call("up_write", lock)
+    if refused < 0:
+        parent.unlink(dentry.parent, dentry)
+        mirror.inode_changed(parent)
+        k.vfs.evict_if_unused(dentry.inode)
+        raise KernelError(-refused)
 
 
 @kernel_function(

@@ -36,6 +36,7 @@ def named(call: str, *names: str, more: tuple[int, ...] = ()) -> Use:
 
 
 HOOKS: dict[str, Use] = {
+    "inode_create": lambda s: sys(s, "openat", AT_FDCWD, path(s, "/tmp/fresh"), O_WRONLY | O_CREAT, 0o644),
     "inode_mkdir": named("mkdir", "/tmp/made", more=(0o755,)),
     "inode_rmdir": named("rmdir", "/tmp/dir"),
     "inode_unlink": named("unlink", "/tmp/file"),
@@ -79,6 +80,9 @@ def test_what_a_hook_refuses_does_not_happen(booted: Machine, hook: str) -> None
         with pytest.raises(KernelError) as refused:
             HOOKS[hook](s)
         assert refused.value.errno == EACCES
+        if hook == "inode_create":
+            with pytest.raises(KernelError, match="ENOENT"):
+                sys(s, "openat", AT_FDCWD, path(s, "/tmp/fresh"), O_WRONLY)
         if hook not in ("file_ioctl", "file_fcntl"):
             task.call("close", link)
             HOOKS[hook](s)
