@@ -47,6 +47,7 @@ from simkernel.fs import (
 from simkernel.fs.bpffs import register_bpffs
 from simkernel.fs.cgroup import Cgroup, CgroupNode
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fanotify import calls as fanotify
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock
@@ -63,7 +64,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    aio, attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    aio, attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fanotify, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 
@@ -124,6 +125,7 @@ def install(k: FsKernel) -> Vfs:
     if vfs.names.cgroup2:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
     inotify.install_limits(k)
+    fanotify.install_limits(k)
     k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
     k.tasks.may_fork.append(k.vfs.cgroups.may_fork)
     k.tasks.freezer_hooks.append(k.vfs.cgroups.freezer_changed)

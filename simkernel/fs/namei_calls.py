@@ -99,7 +99,7 @@ def _declare(
 def _made(k: FsKernel, pending: Pending, made: Dentry) -> int:
     pending.made = made
     if k.vfs.fsnotify.active:
-        k.vfs.fsnotify.made(pending.parent.inode, pending.name, made.inode.is_dir)
+        k.vfs.fsnotify.made(pending.parent.inode, pending.name, made.inode)
     k.vfs.mirror.inode_changed(pending.parent.inode)
     return 0
 
@@ -158,7 +158,7 @@ def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegate
     if old.inode.i_nlink == 0 and old.hashed:
         return -ENOENT
     made = new.parent.inode.link(new.parent, new.name, old)
-    k.vfs.fsnotify.inode(old.inode, FS_ATTRIB)
+    k.vfs.fsnotify.itself(old.inode, FS_ATTRIB)
     k.vfs.mirror.inode_changed(old.inode)
     return _made(k, new, made)
 

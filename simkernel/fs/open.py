@@ -28,7 +28,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of, fs_of, publish_task_files
-from simkernel.fs.fsnotify import FS_OPEN
+from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_PERM
 from simkernel.fs.inode import Dentry, File, Inode
 from simkernel.fs.landlock_access import check_open
 from simkernel.fs.leases import break_lease
@@ -304,6 +304,10 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
     if vfs.probed:
         cred = () if k.version.at_least("4.19") else (k.current.cred.addr,)
         ret = yield from may(k, "security_file_open", file_addr, *cred)
+        if ret < 0:
+            return _undo_write_access(file, inode, ret)
+    if vfs.fsnotify.groups:
+        ret = yield from vfs.fsnotify.ask(file, FS_OPEN_PERM)
         if ret < 0:
             return _undo_write_access(file, inode, ret)
     if vfs.leases.held:

@@ -179,7 +179,7 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     child = parent.inode.create(parent, nd.last, mode, nd.cred)
     vfs.mirror.inode_changed(parent.inode)
     if vfs.fsnotify.active:
-        vfs.fsnotify.made(parent.inode, nd.last, False)
+        vfs.fsnotify.made(parent.inode, nd.last, child.inode)
     return child, True
 
 

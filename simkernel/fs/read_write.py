@@ -13,7 +13,7 @@ from arch.abi.limits import MAX_RW_COUNT, S64_MAX
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
-from simkernel.fs.fsnotify import FS_ACCESS, FS_MODIFY
+from simkernel.fs.fsnotify import FS_ACCESS, FS_ACCESS_PERM, FS_MODIFY
 from simkernel.fs.inode import File
 from simkernel.fs.uio import IovIter, Kiocb, import_iovec
 from simkernel.kernel.face import Body
@@ -53,6 +53,10 @@ _PERMISSION = ("rw_verify_area", "security_file_permission", "bpf_lsm_file_permi
 def verify_area(k: FsKernel, file: File, read_write: int, ppos: int, count: int) -> Body:
     """rw_verify_area(): really called only while it, or what it calls, has a probe; nothing else can tell."""
     probed = k.vfs.probed
+    if k.vfs.fsnotify.groups and read_write == READ:
+        ret = yield from k.vfs.fsnotify.ask(file, FS_ACCESS_PERM)
+        if ret < 0:
+            return ret
     if probed and any(map(probed.get, _PERMISSION)):
         return (yield k.call("rw_verify_area", read_write, file.addr, ppos, count))
     return 0 if _area_is_sane(k, file, ppos, count) else -EINVAL

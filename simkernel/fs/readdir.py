@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL, ENOENT, ENOTDIR
 from arch.abi.stat import DT_DIR
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fsnotify import FS_ACCESS, FS_ACCESS_PERM
 from simkernel.fs.inode import DirEntry, File, to_bytes
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -102,7 +103,13 @@ def _getdents(k: FsKernel, fd: int, dirent: int, count: int, old: bool) -> Body:
     ctx = layout.new({"pos": file.f_pos})
     k.vfs.objects[ctx] = filler
     try:
-        ret = yield k.call("iterate_dir", file.addr, ctx)
+        ret = 0
+        if k.vfs.fsnotify.groups:  # security_file_permission()
+            ret = yield from k.vfs.fsnotify.ask(file, FS_ACCESS_PERM)
+        if not ret:
+            ret = yield k.call("iterate_dir", file.addr, ctx)
+            if k.vfs.fsnotify.active and ret >= 0:
+                k.vfs.fsnotify.file(file, FS_ACCESS)
     finally:
         del k.vfs.objects[ctx]
         k.mem.free(ctx)

@@ -30,6 +30,7 @@ from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fhandle import fsid
 from simkernel.fs.fsnotify import FS_ACCESS, FS_ATTRIB, FS_MODIFY
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
@@ -314,8 +315,7 @@ def _statfs(k: FsKernel, path: Path, buf: int, record: Record | None = None) -> 
             flags |= st
     if path.mnt.read_only:
         flags |= ST_RDONLY
-    dev = new_encode_dev(path.mnt.mnt_sb.s_dev)
-    values = {"f_frsize": values["f_bsize"], "f_flags": flags, "f_fsid0": dev, **values}
+    values = {"f_frsize": values["f_bsize"], "f_flags": flags, "f_fsid0": fsid(path.mnt.mnt_sb)[0], **values}
     record = record or k.vfs.abi.statfs
     assert record is not None
     k.usercopy.copy_to_user(buf, record.pack(values, k.mem.byteorder))

@@ -37,7 +37,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fdtable import FilesStruct, FsStruct, files_if_any, files_of, fs_if_any, fs_of, publish_task_files
 from simkernel.fs.features import Features
-from simkernel.fs.fsnotify import FsNotify, Group, Mark
+from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_EXEC, FsNotify, Group, Mark
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.inode import (
     EMPTY_FOPS,
@@ -167,6 +167,7 @@ class Vfs:
         self.leases = Leases()
         self.inotify_groups: list[Group] = []
         self.inotify_limits: dict[str, int] = {}
+        self.fanotify_limits: dict[str, int] = {}
 
     def passed(self, addr: int, kind: type[T]) -> T:
         """What a caller left at this address for the function that it calls."""
@@ -484,6 +485,8 @@ class Vfs:
             except KernelError:
                 file.put()
                 raise
+        if self.fsnotify.active:
+            self.fsnotify.file(file, FS_OPEN | FS_OPEN_EXEC)
         return file
 
     def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: object, flags: int) -> int:
