@@ -377,6 +377,8 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
             continue
         if task.work:
             task.work = False
+            if task.task_works:
+                yield from run_task_works(task)
             if task.starving:
                 task.starving = False
                 yield from starve(k)
@@ -400,6 +402,12 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
         break
     k.cpus.set_deadline()
     return 0
+
+
+def run_task_works(task: Task) -> Steps[None]:
+    """task_work_run(), with what comes meanwhile (`yield from`)."""
+    while task.task_works:
+        yield from task.task_works.pop(0)()
 
 
 def rseq_needed(k: KernelFace, task: Task) -> bool:

@@ -396,6 +396,7 @@ class Task(TaskSlots):
         self.saved_blocked: int | None = None  # restore after sigsuspend and the like
         self.sas_sp = self.sas_size = self.sas_flags = 0
         self.restart: Callable[[], Body] | None = None  # for restart_syscall
+        self.task_works: list[Callable[[], Steps[None]]] = []  # what others left it to do on its way back to user mode
         self.work = False  # something to do before going back to user mode
         self.starving = False  # the kernel had no memory for it: the OOM killer comes
         self.signal_woken = (

@@ -1,0 +1,225 @@
+"""One request from submission to completion, and the chain it may be part of.  io_uring/io_uring.c, poll.c, timeout.c."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from arch.abi import io_uring as abi
+from arch.abi.errno import EAGAIN, EBADF, ECANCELED, ENOBUFS, ETIME
+from arch.abi.poll import POLLERR, POLLHUP
+from arch.errors import KernelError
+from simkernel.fs.inode import File
+from simkernel.fs.select import vfs_poll
+from simkernel.io_uring.ring import Ring
+from simkernel.kernel.body import Steps
+from simkernel.kernel.clock import Event
+from simkernel.kernel.task import Task, WaitQueue
+
+PENDING = -529  # IOU_ISSUE_SKIP_COMPLETE: the result will come
+
+
+class Request:
+    """struct io_kiocb."""
+
+    # struct io_uring_sqe
+    opcode: int
+    flags: int
+    ioprio: int
+    fd: int
+    off: int  # and addr2
+    addr: int
+    len: int
+    op_flags: int
+    user_data: int
+    buf_index: int  # and buf_group
+    personality: int
+    splice_fd_in: int  # and file_index
+    addr3: int
+    pad: int
+
+    def __init__(self, ring: Ring, sqe: bytes) -> None:
+        self.ring, self.k = ring, ring.k
+        order = "<" if ring.k.mem.byteorder == "little" else ">"
+        (self.opcode, self.flags, self.ioprio, self.fd, self.off, self.addr, self.len, self.op_flags, self.user_data,
+         self.buf_index, self.personality, self.splice_fd_in, self.addr3, self.pad) = struct.unpack(order + "BBHiQQIIQHHiQQ", sqe)  # fmt: skip
+        self.task: Task = ring.k.current
+        self.file: File | None = None
+        self.next: Request | None = None  # what it is linked to
+        self.begin: Callable[[Request], Steps[int]] = _nothing
+        self.error: int | None = None  # it was refused when it was laid down
+        self.cqe_flags = 0
+        self.expected: int | None = None  # bytes: fewer break a chain
+        self.buffer: int | None = None  # number of the provided buffer it took
+        self.done = False
+        # while it waits
+        self.events = 0
+        self.queues: list[WaitQueue] = []
+        self.woken: Callable[[], None] = self._ready
+        self.timer: Event | None = None
+        self.target: int | None = None  # IORING_OP_TIMEOUT: as many completions
+        self.guard: Request | None = None  # IORING_OP_LINK_TIMEOUT that watches it
+        self.watches: Request | None = None  # what this one, being that, watches
+
+    @property
+    def linked(self) -> bool:
+        """The next one follows it."""
+        return bool(self.flags & (abi.IOSQE_IO_LINK | abi.IOSQE_IO_HARDLINK))
+
+    def take_file(self) -> File:
+        """io_assign_file().  EBADF."""
+        if self.file is None:
+            if self.flags & abi.IOSQE_FIXED_FILE:
+                files = self.ring.files
+                found = files[self.fd] if files is not None and 0 <= self.fd < len(files) else None
+                if found is None:
+                    raise KernelError(EBADF)
+                self.file = found.get()
+            else:
+                self.file = self.k.vfs.fget(self.fd).get()
+        return self.file
+
+    def take_buffer(self) -> tuple[int, int]:
+        """io_buffer_select(): one that was provided: (address, bytes).  ENOBUFS."""
+        group = self.ring.provided.get(self.buf_index)
+        if not group:
+            raise KernelError(ENOBUFS)
+        address, length, self.buffer = group.popleft()
+        self.cqe_flags |= abi.IORING_CQE_F_BUFFER | self.buffer << abi.IORING_CQE_BUFFER_SHIFT
+        return address, min(length, self.len) if self.len else length
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def run(self) -> Steps[None]:
+        """io_queue_sqe() (`yield from`): begin it, and what follows it as long as nothing has to wait."""
+        request: Request | None = self
+        while request is not None:
+            request = yield from request.step()
+
+    def step(self) -> Steps[Request | None]:
+        """Begin it; what is to be begun next."""
+        if self.done:
+            return None
+        if self.error is not None:
+            return self.finish(self.error)
+        try:
+            result = yield from self.begin(self)
+        except KernelError as error:
+            result = -error.errno
+        if result == PENDING:
+            if self.done:
+                return None
+            self.ring.pending[self] = None
+            if self.guard is not None and self.guard.timer is None:
+                yield from self.guard.begin(self.guard)
+            return None
+        return self.finish(result)
+
+    def fails(self, result: int) -> bool:
+        """req_set_fail(): the chain ends here."""
+        return result < 0 or (self.expected is not None and result != self.expected)
+
+    def finish(self, result: int, more: int = 0) -> Request | None:
+        """io_req_complete_post(): tell it, and give what is to be begun next; a chain that broke is told of to its end."""
+        if self.done:
+            return None
+        self.done = True
+        self.detach()
+        failed = self.fails(result)
+        if failed or not self.flags & abi.IOSQE_CQE_SKIP_SUCCESS:
+            self.ring.post(self.user_data, result, self.cqe_flags | more, self.opcode != abi.IORING_OP_TIMEOUT)
+        if self.file is not None:
+            self.file.put()
+            self.file = None
+        if self.ring.deferred and not self.ring.pending:
+            self.later(self.ring.deferred.popleft())
+        following, self.next = self.next, None
+        guard, self.guard = self.guard, None
+        if guard is not None and not guard.done:
+            guard.finish(-ECANCELED)
+        if following is not None and failed and not self.flags & abi.IOSQE_IO_HARDLINK:
+            while following is not None:
+                after, following.next = following.next, None
+                following.guard = None
+                following.finish(
+                    -ECANCELED if following.error is None or following.error == -ECANCELED else following.error
+                )
+                following = after
+            return None
+        return following
+
+    def later(self, following: Request | None) -> None:
+        """io_req_task_work_add(): the submitter goes on with it on its way back to user mode."""
+        if following is None or self.ring.closed:
+            return
+        self.task.task_works.append(following.run)
+        self.k.cpus.wake_signal(self.task, False)
+
+    # -- waiting ---------------------------------------------------------------------------------------------------
+
+    def arm(self, events: int) -> int:
+        """io_arm_poll_handler(): begun again when the file says one of these events; PENDING, or EAGAIN if it never will."""
+        file = self.take_file()
+        if file.f_op.poll is None:
+            return -EAGAIN
+        self.events = events | POLLERR | POLLHUP
+        queues: list[WaitQueue] = []
+        vfs_poll(self.k, file, queues)
+        self.hang(queues)
+        return PENDING
+
+    def hang(self, queues: list[WaitQueue]) -> None:
+        """On the wait queues of its file."""
+        self.queues = queues
+        for queue in queues:
+            queue.on_wake[self.woken] = None
+
+    def detach(self) -> None:
+        """Nothing wakes it any more."""
+        for queue in self.queues:
+            queue.on_wake.pop(self.woken, None)
+        self.queues = []
+        self.k.clock.cancel(self.timer)
+        self.timer = None
+        self.ring.pending.pop(self, None)
+        if self in self.ring.timeouts:
+            self.ring.timeouts.remove(self)
+
+    def _ready(self) -> None:
+        assert self.file is not None
+        if vfs_poll(self.k, self.file, None) & self.events and self.queues:
+            for queue in self.queues:
+                queue.on_wake.pop(self.woken, None)
+            self.queues = []
+            self.later(self)
+
+    def counted(self) -> None:
+        """A time-out that also ends when so many others are done."""
+        if self.target is not None and self.ring.completed >= self.target:
+            self.later(self.finish(0))
+
+    def expired(self) -> None:
+        """io_timeout_fn(), io_link_timeout_fn()."""
+        self.timer = None
+        watched, self.watches = self.watches, None
+        if watched is not None:
+            watched.guard = None
+            watched.cancel()
+        self.later(self.finish(-ETIME))
+
+    def cancel(self) -> None:
+        """io_cancel_req(): it ends without having been done."""
+        self.later(self.finish(-ECANCELED))
+
+    def drop(self) -> None:
+        """The instance goes."""
+        self.done = True
+        self.detach()
+        if self.file is not None:
+            self.file.put()
+            self.file = None
+
+
+def _nothing(request: Request) -> Steps[int]:
+    yield from ()
+    return 0

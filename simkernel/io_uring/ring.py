@@ -1,0 +1,173 @@
+"""One instance: the memory of its rings, what is on its way, and its file.  io_uring/io_uring.c."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from arch.abi import io_uring as abi
+from arch.abi.errno import EINVAL
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
+from arch.errors import KernelError
+from simkernel.fs.inode import File, FileOperations
+from simkernel.kernel.areas import Vma
+from simkernel.kernel.task import WaitQueue
+from simkernel.net.face import NetKernel
+
+if TYPE_CHECKING:
+    from simkernel.io_uring.request import Request
+
+
+def pages_of(size: int) -> int:
+    """How many pages hold so many bytes."""
+    return -(-size // PAGE_SIZE)
+
+
+class Ring:
+    """struct io_ring_ctx."""
+
+    def __init__(self, k: NetKernel, sq_entries: int, cq_entries: int, flags: int) -> None:
+        self.k, self.sq_entries, self.cq_entries, self.flags = k, sq_entries, cq_entries, flags
+        self.array = abi.CQES + abi.CQE_SIZE * cq_entries
+        self.size = self.array + 4 * sq_entries
+        self.rings = k.mem.alloc_pages(pages_of(self.size))
+        self.sqes = k.mem.alloc_pages(pages_of(abi.SQE_SIZE * sq_entries))
+        for at, value in (
+            (abi.SQ_RING_MASK, sq_entries - 1), (abi.CQ_RING_MASK, cq_entries - 1), (abi.SQ_RING_ENTRIES, sq_entries),
+            (abi.CQ_RING_ENTRIES, cq_entries),
+        ):  # fmt: skip
+            self.put(at, value)
+        self.wait = WaitQueue("cq_wait")
+        self.overflow: deque[tuple[int, int, int]] = deque()
+        self.pending: dict[Request, None] = {}  # begun and not done, oldest first
+        self.timeouts: list[Request] = []  # those among them that also count completions
+        self.completed = 0  # completions of anything but time-outs
+        self.files: list[File | None] | None = None  # registered ones
+        self.buffers: list[tuple[int, int]] | None = None
+        self.provided: dict[int, deque[tuple[int, int, int]]] = {}  # group -> (address, length, number)
+        self.eventfd: File | None = None
+        self.drain_disabled = False
+        self.deferred: deque[Request] = deque()  # IOSQE_IO_DRAIN: when all before them are done
+        self.closed = False
+
+    # -- the shared memory -----------------------------------------------------------------------------------------
+
+    def get(self, at: int) -> int:
+        """A word of struct io_rings."""
+        return self.k.mem.read_uint(self.rings + at, 4)
+
+    def put(self, at: int, value: int) -> None:
+        """Store one."""
+        self.k.mem.write_uint(self.rings + at, 4, value & 0xFFFFFFFF)
+
+    @property
+    def waiting_sqes(self) -> int:
+        """io_sqring_entries(): requests that user space has laid down; never more than there is room for."""
+        return min((self.get(abi.SQ_TAIL) - self.get(abi.SQ_HEAD)) & 0xFFFFFFFF, self.sq_entries)
+
+    def next_sqe(self) -> bytes | None:
+        """io_get_sqe(): 64 bytes, or None for an index that is none, which is dropped."""
+        head = self.get(abi.SQ_HEAD)
+        index = self.get(self.array + 4 * (head & self.sq_entries - 1))
+        self.put(abi.SQ_HEAD, head + 1)
+        if index >= self.sq_entries:
+            self.put(abi.SQ_DROPPED, self.get(abi.SQ_DROPPED) + 1)
+            return None
+        return bytes(self.k.mem.read(self.sqes + abi.SQE_SIZE * index, abi.SQE_SIZE))
+
+    @property
+    def ready(self) -> int:
+        """Completions that nobody has taken, in the ring."""
+        return (self.get(abi.CQ_TAIL) - self.get(abi.CQ_HEAD)) & 0xFFFFFFFF
+
+    def post(self, user_data: int, result: int, flags: int = 0, counts: bool = True) -> None:
+        """io_fill_cqe_aux(): one more completion; what finds no room waits for some."""
+        if self.closed:
+            return
+        if self.overflow or self.ready >= self.cq_entries:
+            self.overflow.append((user_data, result, flags))
+            self.put(abi.SQ_FLAGS, self.get(abi.SQ_FLAGS) | abi.IORING_SQ_CQ_OVERFLOW)
+        else:
+            self._store(user_data, result, flags)
+        if counts:
+            self.completed += 1
+            for request in list(self.timeouts):
+                request.counted()
+        if self.eventfd is not None and not self.get(abi.CQ_FLAGS) & abi.IORING_CQ_EVENTFD_DISABLED:
+            self.eventfd.private_data.signal(self.k)
+        self.k.wake_up(self.wait, 0)
+
+    def _store(self, user_data: int, result: int, flags: int) -> None:
+        tail = self.get(abi.CQ_TAIL)
+        at, mem = self.rings + abi.CQES + abi.CQE_SIZE * (tail & self.cq_entries - 1), self.k.mem
+        mem.write_uint(at, 8, user_data)
+        mem.write_uint(at + 8, 4, result & 0xFFFFFFFF)
+        mem.write_uint(at + 12, 4, flags)
+        self.put(abi.CQ_TAIL, tail + 1)
+
+    def flush_overflow(self) -> None:
+        """io_cqring_overflow_flush(): as much as there is room for."""
+        while self.overflow and self.ready < self.cq_entries:
+            self._store(*self.overflow.popleft())
+        if not self.overflow:
+            self.put(abi.SQ_FLAGS, self.get(abi.SQ_FLAGS) & ~abi.IORING_SQ_CQ_OVERFLOW)
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    def release(self) -> None:
+        """io_ring_ctx_wait_and_kill(): nothing is told any more."""
+        self.closed = True
+        for request in list(self.pending):
+            request.drop()
+        for file in self.files or ():
+            if file is not None:
+                file.put()
+        self.files = None
+        if self.eventfd is not None:
+            self.eventfd.put()
+            self.eventfd = None
+        self.k.mem.free_pages(self.rings, pages_of(self.size))
+        self.k.mem.free_pages(self.sqes, pages_of(abi.SQE_SIZE * self.sq_entries))
+
+
+def ring_in(file: File) -> Ring:
+    """The instance that an open file is."""
+    assert isinstance(file.private_data, Ring)
+    return file.private_data
+
+
+def _mmap(k: NetKernel, file: File, vma: Vma) -> None:
+    """io_uring_mmap(): both rings are one piece; the requests are another.  EINVAL."""
+    ring, offset, length = ring_in(file), vma.pgoff * PAGE_SIZE, vma.end - vma.start
+    if offset in (abi.IORING_OFF_SQ_RING, abi.IORING_OFF_CQ_RING):
+        start, size = ring.rings, ring.size
+    elif offset == abi.IORING_OFF_SQES:
+        start, size = ring.sqes, abi.SQE_SIZE * ring.sq_entries
+    else:
+        raise KernelError(EINVAL, "nothing is at that offset")
+    if length > pages_of(size) * PAGE_SIZE:
+        raise KernelError(EINVAL, "longer than the ring")
+    first = vma.pgoff
+
+    def fault(vma: Vma, pgoff: int) -> int:
+        return k.mem.translate(start + (pgoff - first) * PAGE_SIZE)
+
+    vma.fault = fault
+    vma.dontexpand = True
+
+
+def _poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
+    """io_uring_poll()."""
+    ring = ring_in(file)
+    if queues is not None:
+        queues.append(ring.wait)
+    mask = POLLOUT | POLLWRNORM if ring.waiting_sqes < ring.sq_entries else 0
+    return mask | (POLLIN | POLLRDNORM if ring.ready or ring.overflow else 0)
+
+
+def _release(k: NetKernel, file: File) -> None:
+    ring_in(file).release()
+
+
+IO_URING_FOPS = FileOperations("io_uring_fops", llseek="noop_llseek", mmap=_mmap, poll=_poll, release=_release)
