@@ -37,7 +37,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import has_signal
 from simkernel.net.face import NetKernel
 
-SOURCE = "io_uring/io_uring.c"
+IO_URING_C = "io_uring/io_uring.c"
 SETUP_FLAGS = (
     abi.IORING_SETUP_CQSIZE | abi.IORING_SETUP_CLAMP | abi.IORING_SETUP_R_DISABLED | abi.IORING_SETUP_SUBMIT_ALL
     | abi.IORING_SETUP_COOP_TASKRUN | abi.IORING_SETUP_TASKRUN_FLAG | abi.IORING_SETUP_SINGLE_ISSUER
@@ -55,7 +55,7 @@ def _rounded(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-@syscall("io_uring_setup", "u32 entries, struct io_uring_params *params", source=SOURCE, since="5.1")
+@syscall("io_uring_setup", "u32 entries, struct io_uring_params *params", source=IO_URING_C, since="5.1")
 def sys_io_uring_setup(k: NetKernel, entries: int, params: int) -> int:
     """A new instance; where its rings' words are is told in the parameters.  EINVAL, EFAULT, EMFILE."""
     raw = k.usercopy.copy_from_user(params, PARAMS_SIZE)
@@ -153,7 +153,7 @@ def _queue(chain: list[Request]) -> Steps[None]:
     yield from head.run()
 
 
-@kernel_function("int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)", source=SOURCE, since="5.1")
+@kernel_function("int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)", source=IO_URING_C, since="5.1")
 def io_submit_sqes(k: NetKernel, ctx: int, nr: int) -> Body:
     """Begin as many requests as there are, up to `nr`; how many were taken.  What cannot be begun ends the call."""
     ring = k.vfs.passed(ctx, Ring)
@@ -186,7 +186,9 @@ def io_submit_sqes(k: NetKernel, ctx: int, nr: int) -> Body:
 # -- enter ---------------------------------------------------------------------------------------------------------
 
 
-@kernel_function("int io_cqring_wait(struct io_ring_ctx *ctx, int min_events, u64 until)", source=SOURCE, since="5.1")
+@kernel_function(
+    "int io_cqring_wait(struct io_ring_ctx *ctx, int min_events, u64 until)", source=IO_URING_C, since="5.1"
+)
 def io_cqring_wait(k: NetKernel, ctx: int, min_events: int, until: int) -> Body:
     """Until so many completions are there, or (ns of the machine's clock, 0: never) it is later.  EINTR, ETIME."""
     ring, task = k.vfs.passed(ctx, Ring), k.current
@@ -221,7 +223,7 @@ def _patience(k: NetKernel, flags: int, argp: int, argsz: int) -> tuple[int, int
 @syscall(
     "io_uring_enter",
     "unsigned int fd, u32 to_submit, u32 min_complete, u32 flags, const void *argp, size_t argsz",
-    source=SOURCE, since="5.1",
+    source=IO_URING_C, since="5.1",
 )  # fmt: skip
 def sys_io_uring_enter(
     k: NetKernel, fd: int, to_submit: int, min_complete: int, flags: int, argp: int, argsz: int
@@ -403,7 +405,7 @@ REGISTER: dict[int, Registering] = {
 @syscall(
     "io_uring_register",
     "unsigned int fd, unsigned int opcode, void *arg, unsigned int nr_args",
-    source=SOURCE,
+    source=IO_URING_C,
     since="5.1",
 )
 def sys_io_uring_register(k: NetKernel, fd: int, opcode: int, arg: int, nr_args: int) -> int:

@@ -45,7 +45,7 @@ from simkernel.fs.stat import sys_statx
 from simkernel.fs.truncate import sys_sync_file_range
 from simkernel.fs.uio import import_iovec
 from simkernel.io_uring.request import PENDING, Request
-from simkernel.io_uring.ring import Ring
+from simkernel.io_uring.ring import Begun, Ring
 from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.calls.mm import sys_madvise
 from simkernel.kernel.calls.time import read_pair
@@ -314,7 +314,7 @@ def _poll_events(k: NetKernel, request: Request) -> int:
     return events if k.mem.byteorder == "little" else (events << 16 | events >> 16) & U32_MAX
 
 
-def _found(ring: Ring, user_data: int, opcodes: Sequence[int] = ()) -> list[Request]:
+def _found(ring: Ring, user_data: int, opcodes: Sequence[int] = ()) -> list[Begun]:
     return [r for r in ring.pending if r.user_data == user_data and (not opcodes or r.opcode in opcodes)]
 
 
@@ -445,51 +445,49 @@ def _files_update(k: NetKernel, request: Request) -> int:
     return update_files(k, request.ring, request.off, request.addr, request.len)
 
 
-RW, NET, FS, OPEN, POLL, TIME, BUF = "rw.c", "net.c", "fs.c", "openclose.c", "poll.c", "timeout.c", "kbuf.c"
 _NO_INDEX = ("buf_index", "splice_fd_in")
-_PATHS = ("buf_index", "splice_fd_in", "ioprio")
 OPS: dict[int, Op] = {
     abi.IORING_OP_NOP: Op("io_nop", "5.1", "nop.c", lambda k, r: 0),
-    abi.IORING_OP_READV: Op("io_read", "5.1", RW, _read, selects=True),
-    abi.IORING_OP_WRITEV: Op("io_write", "5.1", RW, _write),
+    abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, selects=True),
+    abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write),
     abi.IORING_OP_FSYNC: Op("io_fsync", "5.1", "sync.c", _fsync, ("addr", *_NO_INDEX), _check_fsync),
-    abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", RW, _read),
-    abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", RW, _write),
-    abi.IORING_OP_POLL_ADD: Op("io_poll_add", "5.1", POLL, _poll_add, ("buf_index", "off", "addr")),
-    abi.IORING_OP_POLL_REMOVE: Op("io_poll_remove", "5.1", POLL, _poll_remove, _NO_INDEX),
+    abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", "rw.c", _read),
+    abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", "rw.c", _write),
+    abi.IORING_OP_POLL_ADD: Op("io_poll_add", "5.1", "poll.c", _poll_add, ("buf_index", "off", "addr")),
+    abi.IORING_OP_POLL_REMOVE: Op("io_poll_remove", "5.1", "poll.c", _poll_remove, _NO_INDEX),
     abi.IORING_OP_SYNC_FILE_RANGE: Op("io_sync_file_range", "5.2", "sync.c", lambda k, r: sys_sync_file_range(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX)),
-    abi.IORING_OP_SENDMSG: Op("io_sendmsg", "5.3", NET, _sendmsg, ("addr3",)),
-    abi.IORING_OP_RECVMSG: Op("io_recvmsg", "5.3", NET, _recvmsg, ("off", "addr3")),
-    abi.IORING_OP_TIMEOUT: Op("io_timeout", "5.4", TIME, _timeout, _NO_INDEX, _check_timeout),
-    abi.IORING_OP_TIMEOUT_REMOVE: Op("io_timeout_remove", "5.5", TIME, _timeout_remove, ("buf_index", "len", "splice_fd_in")),
-    abi.IORING_OP_ACCEPT: Op("io_accept", "5.5", NET, _accept, ("len", "buf_index")),
+    abi.IORING_OP_SENDMSG: Op("io_sendmsg", "5.3", "net.c", _sendmsg, ("addr3",)),
+    abi.IORING_OP_RECVMSG: Op("io_recvmsg", "5.3", "net.c", _recvmsg, ("off", "addr3")),
+    abi.IORING_OP_TIMEOUT: Op("io_timeout", "5.4", "timeout.c", _timeout, _NO_INDEX, _check_timeout),
+    abi.IORING_OP_TIMEOUT_REMOVE: Op("io_timeout_remove", "5.5", "timeout.c", _timeout_remove, ("buf_index", "len", "splice_fd_in")),
+    abi.IORING_OP_ACCEPT: Op("io_accept", "5.5", "net.c", _accept, ("len", "buf_index")),
     abi.IORING_OP_ASYNC_CANCEL: Op("io_async_cancel", "5.5", "cancel.c", _cancel, ("off", "len", "splice_fd_in")),
-    abi.IORING_OP_LINK_TIMEOUT: Op("io_link_timeout", "5.5", TIME, _link_timeout, _NO_INDEX, _check_timeout),
-    abi.IORING_OP_CONNECT: Op("io_connect", "5.5", NET, _connect, ("len", "buf_index", "op_flags", "splice_fd_in")),
+    abi.IORING_OP_LINK_TIMEOUT: Op("io_link_timeout", "5.5", "timeout.c", _link_timeout, _NO_INDEX, _check_timeout),
+    abi.IORING_OP_CONNECT: Op("io_connect", "5.5", "net.c", _connect, ("len", "buf_index", "op_flags", "splice_fd_in")),
     abi.IORING_OP_FALLOCATE: Op("io_fallocate", "5.6", "sync.c", _fallocate, ("buf_index", "op_flags", "splice_fd_in")),
-    abi.IORING_OP_OPENAT: Op("io_openat", "5.6", OPEN, lambda k, r: sys_openat(k, r.fd, r.addr, r.op_flags, r.len), ("buf_index", "splice_fd_in")),
-    abi.IORING_OP_CLOSE: Op("io_close", "5.6", OPEN, _close, ("off", "addr", "len", "op_flags", "buf_index")),
+    abi.IORING_OP_OPENAT: Op("io_openat", "5.6", "openclose.c", lambda k, r: sys_openat(k, r.fd, r.addr, r.op_flags, r.len), ("buf_index", "splice_fd_in")),
+    abi.IORING_OP_CLOSE: Op("io_close", "5.6", "openclose.c", _close, ("off", "addr", "len", "op_flags", "buf_index")),
     abi.IORING_OP_FILES_UPDATE: Op("io_files_update", "5.6", "rsrc.c", _files_update, ("op_flags", "splice_fd_in")),
     abi.IORING_OP_STATX: Op("io_statx", "5.6", "statx.c", lambda k, r: sys_statx(k, r.fd, r.addr, r.op_flags, r.len, r.off), _NO_INDEX),
-    abi.IORING_OP_READ: Op("io_read", "5.6", RW, _read, selects=True),
-    abi.IORING_OP_WRITE: Op("io_write", "5.6", RW, _write),
+    abi.IORING_OP_READ: Op("io_read", "5.6", "rw.c", _read, selects=True),
+    abi.IORING_OP_WRITE: Op("io_write", "5.6", "rw.c", _write),
     abi.IORING_OP_FADVISE: Op("io_fadvise", "5.6", "advise.c", lambda k, r: sys_fadvise64(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX)),
     abi.IORING_OP_MADVISE: Op("io_madvise", "5.6", "advise.c", lambda k, r: sys_madvise(k, r.addr, r.len, r.op_flags), ("off", *_NO_INDEX)),
-    abi.IORING_OP_SEND: Op("io_send", "5.6", NET, _send),
-    abi.IORING_OP_RECV: Op("io_recv", "5.6", NET, _recv, ("off", "addr3"), selects=True),
-    abi.IORING_OP_OPENAT2: Op("io_openat2", "5.6", OPEN, lambda k, r: sys_openat2(k, r.fd, r.addr, r.off, r.len), ("buf_index", "splice_fd_in")),
+    abi.IORING_OP_SEND: Op("io_send", "5.6", "net.c", _send),
+    abi.IORING_OP_RECV: Op("io_recv", "5.6", "net.c", _recv, ("off", "addr3"), selects=True),
+    abi.IORING_OP_OPENAT2: Op("io_openat2", "5.6", "openclose.c", lambda k, r: sys_openat2(k, r.fd, r.addr, r.off, r.len), ("buf_index", "splice_fd_in")),
     abi.IORING_OP_EPOLL_CTL: Op("io_epoll_ctl", "5.6", "epoll.c", lambda k, r: sys_epoll_ctl(k, r.fd, r.len, r.off, r.addr), _NO_INDEX),
     abi.IORING_OP_SPLICE: Op("io_splice", "5.7", "splice.c", _splice),
-    abi.IORING_OP_PROVIDE_BUFFERS: Op("io_provide_buffers", "5.7", BUF, _provide, ("op_flags", "splice_fd_in"), _check_provide),
-    abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", BUF, _remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in")),
+    abi.IORING_OP_PROVIDE_BUFFERS: Op("io_provide_buffers", "5.7", "kbuf.c", _provide, ("op_flags", "splice_fd_in"), _check_provide),
+    abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", "kbuf.c", _remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in")),
     abi.IORING_OP_TEE: Op("io_tee", "5.8", "splice.c", lambda k, r: sys_tee(k, r.splice_fd_in, r.fd, r.len, r.op_flags), ("addr", "off")),
-    abi.IORING_OP_SHUTDOWN: Op("io_shutdown", "5.11", NET, lambda k, r: shutdown(k, r.fd, r.len), ("off", "addr", "op_flags", "buf_index", "splice_fd_in")),
-    abi.IORING_OP_RENAMEAT: Op("io_renameat", "5.11", FS, lambda k, r: sys_renameat2(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
-    abi.IORING_OP_UNLINKAT: Op("io_unlinkat", "5.11", FS, lambda k, r: sys_unlinkat(k, r.fd, r.addr, r.op_flags), ("off", "len", *_NO_INDEX)),
-    abi.IORING_OP_MKDIRAT: Op("io_mkdirat", "5.15", FS, lambda k, r: sys_mkdirat(k, r.fd, r.addr, r.len), ("off", "op_flags", *_NO_INDEX)),
-    abi.IORING_OP_SYMLINKAT: Op("io_symlinkat", "5.15", FS, lambda k, r: sys_symlinkat(k, r.addr, r.fd, r.off), ("len", "op_flags", *_NO_INDEX)),
-    abi.IORING_OP_LINKAT: Op("io_linkat", "5.15", FS, lambda k, r: sys_linkat(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
-    abi.IORING_OP_SOCKET: Op("io_socket", "5.19", NET, lambda k, r: socket(k, r.fd, r.off, r.len), ("addr", "op_flags", "buf_index")),
+    abi.IORING_OP_SHUTDOWN: Op("io_shutdown", "5.11", "net.c", lambda k, r: shutdown(k, r.fd, r.len), ("off", "addr", "op_flags", "buf_index", "splice_fd_in")),
+    abi.IORING_OP_RENAMEAT: Op("io_renameat", "5.11", "fs.c", lambda k, r: sys_renameat2(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
+    abi.IORING_OP_UNLINKAT: Op("io_unlinkat", "5.11", "fs.c", lambda k, r: sys_unlinkat(k, r.fd, r.addr, r.op_flags), ("off", "len", *_NO_INDEX)),
+    abi.IORING_OP_MKDIRAT: Op("io_mkdirat", "5.15", "fs.c", lambda k, r: sys_mkdirat(k, r.fd, r.addr, r.len), ("off", "op_flags", *_NO_INDEX)),
+    abi.IORING_OP_SYMLINKAT: Op("io_symlinkat", "5.15", "fs.c", lambda k, r: sys_symlinkat(k, r.addr, r.fd, r.off), ("len", "op_flags", *_NO_INDEX)),
+    abi.IORING_OP_LINKAT: Op("io_linkat", "5.15", "fs.c", lambda k, r: sys_linkat(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
+    abi.IORING_OP_SOCKET: Op("io_socket", "5.19", "net.c", lambda k, r: socket(k, r.fd, r.off, r.len), ("addr", "op_flags", "buf_index")),
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from arch.abi.poll import POLLERR, POLLHUP
 from arch.errors import KernelError
 from simkernel.fs.inode import File
 from simkernel.fs.select import vfs_poll
-from simkernel.io_uring.ring import Ring
+from simkernel.io_uring.ring import Begun, Ring
 from simkernel.kernel.body import Steps
 from simkernel.kernel.clock import Event
 from simkernel.kernel.task import Task, WaitQueue
@@ -148,7 +148,7 @@ class Request:
             return None
         return following
 
-    def later(self, following: Request | None) -> None:
+    def later(self, following: Begun | None) -> None:
         """io_req_task_work_add(): the submitter goes on with it on its way back to user mode."""
         if following is None or self.ring.closed:
             return

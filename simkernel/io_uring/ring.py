@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from arch.abi import io_uring as abi
 from arch.abi.errno import EINVAL
@@ -12,11 +12,29 @@ from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.errors import KernelError
 from simkernel.fs.inode import File, FileOperations
 from simkernel.kernel.areas import Vma
+from simkernel.kernel.body import Steps
 from simkernel.kernel.task import WaitQueue
 from simkernel.net.face import NetKernel
 
-if TYPE_CHECKING:
-    from simkernel.io_uring.request import Request
+
+class Begun(Protocol):
+    """A request, as its instance knows it (request.py)."""
+
+    user_data: int
+    opcode: int
+    file: File | None
+
+    def run(self) -> Steps[None]:
+        """Begin it."""
+
+    def counted(self) -> None:
+        """One more completion came."""
+
+    def cancel(self) -> None:
+        """It ends without having been done."""
+
+    def drop(self) -> None:
+        """The instance goes."""
 
 
 def pages_of(size: int) -> int:
@@ -40,15 +58,15 @@ class Ring:
             self.put(at, value)
         self.wait = WaitQueue("cq_wait")
         self.overflow: deque[tuple[int, int, int]] = deque()
-        self.pending: dict[Request, None] = {}  # begun and not done, oldest first
-        self.timeouts: list[Request] = []  # those among them that also count completions
+        self.pending: dict[Begun, None] = {}  # begun and not done, oldest first
+        self.timeouts: list[Begun] = []  # those among them that also count completions
         self.completed = 0  # completions of anything but time-outs
         self.files: list[File | None] | None = None  # registered ones
         self.buffers: list[tuple[int, int]] | None = None
         self.provided: dict[int, deque[tuple[int, int, int]]] = {}  # group -> (address, length, number)
         self.eventfd: File | None = None
         self.drain_disabled = False
-        self.deferred: deque[Request] = deque()  # IOSQE_IO_DRAIN: when all before them are done
+        self.deferred: deque[Begun] = deque()  # IOSQE_IO_DRAIN: when all before them are done
         self.closed = False
 
     # -- the shared memory -----------------------------------------------------------------------------------------

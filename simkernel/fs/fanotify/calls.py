@@ -50,7 +50,7 @@ from simkernel.kernel.task import WaitQueue
 
 LIMITS = {"max_queued_events": 16384, "max_user_groups": 128, "max_user_marks": 8192}
 EVENT_F_FLAGS = O_ACCMODE | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | O_CLOEXEC | O_LARGEFILE | O_NOATIME
-SOURCE = "fs/notify/fanotify/fanotify_user.c"
+USER_SOURCE = "fs/notify/fanotify/fanotify_user.c"
 DISALLOW_PERM = ("proc", "sysfs", "cgroup2", "tracefs", "debugfs")
 
 
@@ -78,7 +78,7 @@ def _open_event(k: FsKernel, group: Group, event: Event) -> Steps[tuple[int, Fil
     return fd, file
 
 
-@kernel_function("ssize_t fanotify_read(struct file *file, char *buf, size_t count, loff_t *pos)", source=SOURCE)
+@kernel_function("ssize_t fanotify_read(struct file *file, char *buf, size_t count, loff_t *pos)", source=USER_SOURCE)
 def fanotify_read(k: FsKernel, file_addr: int, buf: int, count: int, pos: int) -> Body:
     """As many events as fit; EINVAL when not even the first does, EAGAIN."""
     file = k.vfs.files[file_addr]
@@ -129,7 +129,9 @@ def _copy_event(k: FsKernel, group: Group, event: Event, at: int) -> Body:
     return len(raw)
 
 
-@kernel_function("ssize_t fanotify_write(struct file *file, const char *buf, size_t count, loff_t *pos)", source=SOURCE)
+@kernel_function(
+    "ssize_t fanotify_write(struct file *file, const char *buf, size_t count, loff_t *pos)", source=USER_SOURCE
+)
 def fanotify_write(k: FsKernel, file_addr: int, buf: int, count: int, pos: int) -> int:
     """struct fanotify_response: may it, by the descriptor that came with the question.  EINVAL, ENOENT."""
     group = _group(k.vfs.files[file_addr])
@@ -194,7 +196,7 @@ FANOTIFY_FOPS = FileOperations(
 # -- fanotify_init(2) ----------------------------------------------------------------------------------------------
 
 
-@syscall("fanotify_init", "unsigned int flags, unsigned int event_f_flags", source=SOURCE)
+@syscall("fanotify_init", "unsigned int flags, unsigned int event_f_flags", source=USER_SOURCE)
 def sys_fanotify_init(k: FsKernel, flags: int, event_f_flags: int) -> int:
     """A new group.  EPERM, EINVAL, EMFILE."""
     privileged = k.capable(CAP_SYS_ADMIN)
@@ -394,7 +396,9 @@ def _mark(k: FsKernel, fanotify_fd: int, flags: int, mask: int, dfd: int, pathna
 
 
 @syscall(
-    "fanotify_mark", "int fanotify_fd, unsigned int flags, __u64 mask, int dfd, const char *pathname", source=SOURCE
+    "fanotify_mark",
+    "int fanotify_fd, unsigned int flags, __u64 mask, int dfd, const char *pathname",
+    source=USER_SOURCE,
 )
 def sys_fanotify_mark(k: FsKernel, fanotify_fd: int, flags: int, mask: int, dfd: int, pathname: int) -> int:
     """Add, change or remove a mark.  EINVAL, EBADF, EPERM, ENOENT, ENOTDIR, EISDIR, EEXIST, ENODEV, EOPNOTSUPP."""
