@@ -42,6 +42,7 @@ from simkernel.fs import (
     stat,
     timerfd,
     truncate,
+    userfaultfd,
     xattr,
 )
 from simkernel.fs.bpffs import register_bpffs
@@ -64,7 +65,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    aio, attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fanotify, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    aio, attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fanotify, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, userfaultfd, xattr,
 )  # fmt: skip
 
 

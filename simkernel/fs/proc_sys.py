@@ -104,6 +104,7 @@ ENTRIES = (
     Entry("vm.overcommit_ratio", 50, low=0),
     Entry("vm.panic_on_oom", 0, low=0, high=2),
     Entry("vm.swappiness", 60, low=0, high=200),
+    Entry("vm.unprivileged_userfaultfd", 0, low=0, high=1),
 )
 
 

@@ -254,7 +254,7 @@ class Vma:
 
     __slots__ = (
         "account", "addr", "advice", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
-        "pgoff", "private", "prot", "soft_dirty", "start",
+        "pgoff", "private", "prot", "soft_dirty", "start", "userfault", "watcher",
     )  # fmt: skip
 
     def __init__(
@@ -282,6 +282,8 @@ class Vma:
         self.locked = False  # VM_LOCKED
         self.advice = 0  # VM_* that madvise(2) keeps
         self.account = bool(prot & 2) and not self.shared  # VM_ACCOUNT; stays when it is no longer writable
+        self.userfault = 0  # VM_UFFD_*: which faults user space looks after (userfault.py)
+        self.watcher: object = None  # who that is
         self.soft_dirty = not flags & MAP_GROWSDOWN  # VM_SOFTDIRTY: new since somebody cleared /proc/PID/clear_refs
         self.addr = 0
 
@@ -289,6 +291,18 @@ class Vma:
     def shared(self) -> bool:
         """Writes are seen by others."""
         return self.flags & MAP_TYPE in (MAP_SHARED, MAP_SHARED_VALIDATE)
+
+    def continued_by(self, other: Vma) -> bool:
+        """can_vma_merge_after() of private anonymous memory: nothing tells the two apart."""
+        return (
+            self.end == other.start
+            and self.file is None is other.file
+            and self.fault is None is other.fault
+            and (self.prot, self.flags, self.name, self.locked) == (other.prot, other.flags, other.name, other.locked)
+            and (self.advice, self.account, self.dontfork) == (other.advice, other.account, other.dontfork)
+            and (self.userfault, self.watcher) == (other.userfault, other.watcher)
+            and not self.shared
+        )
 
     def line(self) -> str:
         """Its line in /proc/PID/maps."""
@@ -309,13 +323,14 @@ class Vma:
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
         new.may, new.ops, new.dontexpand = self.may, self.ops, self.dontexpand
+        new.userfault, new.watcher = self.userfault, self.watcher
         new.locked, new.advice, new.account, new.soft_dirty = self.locked, self.advice, self.account, self.soft_dirty
         return new
 
     @property
     def vm_flags(self) -> int:
         """VM_* bits."""
-        flags = self.prot | self.may << 4 | self.advice
+        flags = self.prot | self.may << 4 | self.advice | self.userfault
         for given, flag in (
             (self.locked, VM_LOCKED), (self.dontfork, VM_DONTCOPY), (self.dontexpand, VM_DONTEXPAND),
             (self.account, VM_ACCOUNT), (self.soft_dirty, VM_SOFTDIRTY),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import EINTR, ENOMEM, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
 from arch.abi.hw_breakpoint import DR_TRAP_BITS, HW_BREAKPOINT_X
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import (
     BUS_ADRERR,
     SEGV_ACCERR,
@@ -40,6 +41,7 @@ from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
 from simkernel.kernel.syscalls import SYSCALL_NS
 from simkernel.kernel.task import Task, has_signal
+from simkernel.kernel.userfault import NEEDS, reason
 
 FAULT_NS = 250
 
@@ -138,7 +140,12 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     mmap_locking(k, False)
     if lock:
         yield k.call("down_read_trylock", lock)
-    ret = yield k.call("handle_mm_fault", *_fault_arguments(k, address, _FLAGS[access], regs))
+    whose = _user_space_looks_after(k, address, access)
+    ret = (
+        (yield k.call("handle_userfault", address, whose))
+        if whose
+        else (yield k.call("handle_mm_fault", *_fault_arguments(k, address, _FLAGS[access], regs)))
+    )
     mmap_unlocked(k, False)
     if lock:
         yield k.call("up_read", lock)
@@ -154,6 +161,17 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     if task.work or k.clock._now >= k.cpus.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)
     return 0
+
+
+def _user_space_looks_after(k: KernelFace, address: int, access: str) -> int:
+    """A fault of an area with a userfaultfd: VM_UFFD_*, and 1 for a write; 0 when the kernel mends it."""
+    mm = k.current.mm
+    vma = mm.find(address) if mm is not None else None
+    if mm is None or vma is None or not vma.userfault or not vma.prot & NEEDS[access]:
+        return 0
+    page = address & -PAGE_SIZE
+    found = reason(vma, page, page in mm.pages, access == "write", mm.userfault_wp)
+    return found and found | (access == "write")
 
 
 _FLAGS = {"read": 0x54, "write": 0x55, "exec": 0x154}  # FAULT_FLAG_*: USER | KILLABLE | ALLOW_RETRY, WRITE, INSTRUCTION

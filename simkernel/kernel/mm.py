@@ -42,6 +42,7 @@ from simkernel.kernel.areas import (
     page_down,
     page_up,
 )
+from simkernel.kernel.userfault import reason
 
 # x86-like CPUs have no execute-only or write-only pages: any right brings reading.
 PTE_OF_PROT = tuple(
@@ -104,6 +105,7 @@ class Mm:
         self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
+        self.userfault_wp: set[int] = set()  # pages whose writes user space is told of first: userfault.py
         self.soft_dirty: set[int] | None = None  # pages written since clear_refs; None while nobody asked
         self._no_gap = (1 << 64, 0)  # (size, address): no hole of this size lies between there and mmap_base
 
@@ -186,14 +188,7 @@ class Mm:
             if left < 0 or left + 1 >= len(self.vmas):
                 continue
             a, b = self.vmas[left], self.vmas[left + 1]
-            if (
-                a.end == b.start
-                and a.file is None is b.file
-                and a.fault is None is b.fault
-                and (a.prot, a.flags, a.name, a.locked) == (b.prot, b.flags, b.name, b.locked)
-                and (a.advice, a.account, a.dontfork) == (b.advice, b.account, b.dontfork)
-                and not a.shared
-            ):
+            if a.continued_by(b):
                 a.end = b.end
                 a.soft_dirty |= b.soft_dirty
                 self.home.mem.free(b.addr)
@@ -242,10 +237,7 @@ class Mm:
     # -- pages ---------------------------------------------------------------------------------------------------
 
     def fault(self, addr: int, access: str) -> bool:
-        """handle_mm_fault(): make the page present for "read", "write" or "exec"; False is SIGSEGV.
-
-        SIGBUS (a mapped file page beyond the end) raises KernelError(EFAULT).
-        """
+        """handle_mm_fault(): make the page present for "read", "write" or "exec"; False is SIGSEGV, KernelError(EFAULT) SIGBUS."""
         vma = self.find(addr)
         if vma is None:
             vma = self._grow_stack(addr)
@@ -259,6 +251,8 @@ class Mm:
         write = access == "write"
         if write and self.soft_dirty is not None:
             self.soft_dirty.add(page)
+        if vma.userfault and reason(vma, page, page in self.pages, write, self.userfault_wp):
+            return False
         phys = self.pages.get(page)
         frames, events = self.home.frames, self.home.events
         was = events.fault_begins(self, vma, page) if events is not None else None
@@ -296,9 +290,13 @@ class Mm:
         prot = vma.prot
         if prot & PROT_WRITE and not vma.shared and self.home.frames.shared(phys):
             prot &= ~PROT_WRITE
-        if self.soft_dirty is not None and page not in self.soft_dirty:
+        if (self.soft_dirty is not None and page not in self.soft_dirty) or page in self.userfault_wp:
             prot &= ~PROT_WRITE
         self.space.map(page, phys >> 12, PTE_OF_PROT[prot])
+
+    def show(self, vma: Vma, page: int) -> None:
+        """A present page may be used as its area says now."""
+        self._map(vma, page, self.pages[page])
 
     def _grow_stack(self, addr: int) -> Vma | None:
         vma = self.find_next(addr)
@@ -323,6 +321,7 @@ class Mm:
         for page in self.present(start, end):
             unmap(page)
             put(self.pages.pop(page))
+            self.userfault_wp.discard(page)
             if self.soft_dirty is not None:
                 self.soft_dirty.discard(page)
 
@@ -532,7 +531,7 @@ class Mm:
             if vma.dontfork:
                 continue
             copy = vma.clone(vma.start, vma.end)
-            copy.locked = False
+            copy.locked, copy.userfault, copy.watcher = False, 0, None
             new.vmas.append(copy)
             new.starts.append(copy.start)
             if copy.file is not None:
