@@ -7,6 +7,7 @@ user.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.limits import PAGE_SIZE
@@ -249,12 +250,24 @@ class SharedAnonymous:
             self.pages.clear()
 
 
+@dataclass(frozen=True, slots=True)
+class MemPolicy:
+    """struct mempolicy: MPOL_*, its flags, the nodes as they are shown."""
+
+    mode: int
+    flags: int
+    nodes: int
+
+
+NO_POLICY = MemPolicy(0, 0, 0)  # the machine's own
+
+
 class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
     __slots__ = (
         "account", "addr", "advice", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
-        "pgoff", "private", "prot", "soft_dirty", "start", "userfault", "watcher",
+        "pgoff", "policy", "private", "prot", "soft_dirty", "start", "userfault", "watcher",
     )  # fmt: skip
 
     def __init__(
@@ -282,6 +295,7 @@ class Vma:
         self.locked = False  # VM_LOCKED
         self.advice = 0  # VM_* that madvise(2) keeps
         self.account = bool(prot & 2) and not self.shared  # VM_ACCOUNT; stays when it is no longer writable
+        self.policy = NO_POLICY  # vm_policy: calls/mempolicy.py
         self.userfault = 0  # VM_UFFD_*: which faults user space looks after (userfault.py)
         self.watcher: object = None  # who that is
         self.soft_dirty = not flags & MAP_GROWSDOWN  # VM_SOFTDIRTY: new since somebody cleared /proc/PID/clear_refs
@@ -300,7 +314,7 @@ class Vma:
             and self.fault is None is other.fault
             and (self.prot, self.flags, self.name, self.locked) == (other.prot, other.flags, other.name, other.locked)
             and (self.advice, self.account, self.dontfork) == (other.advice, other.account, other.dontfork)
-            and (self.userfault, self.watcher) == (other.userfault, other.watcher)
+            and (self.userfault, self.watcher, self.policy) == (other.userfault, other.watcher, other.policy)
             and not self.shared
         )
 
@@ -323,7 +337,7 @@ class Vma:
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
         new.may, new.ops, new.dontexpand = self.may, self.ops, self.dontexpand
-        new.userfault, new.watcher = self.userfault, self.watcher
+        new.userfault, new.watcher, new.policy = self.userfault, self.watcher, self.policy
         new.locked, new.advice, new.account, new.soft_dirty = self.locked, self.advice, self.account, self.soft_dirty
         return new
 

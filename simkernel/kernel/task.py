@@ -14,6 +14,7 @@ from arch.abi.signal import NSIG, SI_TIMER, SIGCHLD, SIGKILL, SIGSTOP
 from arch.abi.time import CLOCK_MONOTONIC
 from arch.context import Context
 from arch.memory import Memory
+from simkernel.kernel.areas import NO_POLICY, MemPolicy
 from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.clock import HRTIMER_MODE_REL, Event, HrTimer
 from simkernel.kernel.mm import Mm
@@ -416,6 +417,7 @@ class Task(TaskSlots):
         self.child_subreaper = False
         self.personality = 0
         self.timer_slack_ns = 50000
+        self.mempolicy: MemPolicy = NO_POLICY  # calls/mempolicy.py
         self.tsc_mode = 1  # PR_TSC_ENABLE
         self.mce_kill = 2  # PR_MCE_KILL_DEFAULT
         self.io_flusher = False  # PR_SET_IO_FLUSHER

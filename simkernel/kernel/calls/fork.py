@@ -259,7 +259,7 @@ def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     child.flags = (parent.flags | PF_FORKNOEXEC) & ~PF_KTHREAD
     child.blocked = parent.blocked
     child.cpu = parent.cpu
-    child.affinity = parent.affinity
+    child.affinity, child.mempolicy = parent.affinity, parent.mempolicy
     child.no_new_privs = parent.no_new_privs
     child.seccomp_mode, child.seccomp_filter = parent.seccomp_mode, parent.seccomp_filter
     child.seccomp_filters = parent.seccomp_filters
