@@ -71,7 +71,7 @@ from simkernel.net.ipv6 import icmp as icmp6
 from simkernel.net.ipv6 import ping as ping6
 from simkernel.net.ipv6 import raw as raw6
 from simkernel.net.ipv6 import udp as udp6
-from simkernel.net.netlink import link_kinds, sock_diag, tc
+from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc
 from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.netlink.announce import Announcer
 from simkernel.net.sched import netem
@@ -87,7 +87,7 @@ DECLARED = (
     af_inet6,
 )  # fmt: skip
 
-NETLINK = (sock_diag,)  # protocols of netlink that register themselves
+NETLINK = (sock_diag, genetlink)  # protocols of netlink that register themselves
 Notified = Callable[[NetKernel, NetDevice, Event], None]
 
 __all__ = ["DECLARED", "Net", "Network", "inject", "install"]
