@@ -242,6 +242,7 @@ ARCHITECTURE = Architecture(
         user_debugregs=848,
         old_ptrace_requests=True,
         sysemu_since="2.6.14",
+        has_pkeys=True,
         sem_times_padded=True,
         has_dies=True,
     ),

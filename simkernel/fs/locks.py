@@ -21,6 +21,7 @@ from arch.abi.fcntl import (
     F_UNLCK,
     F_WRLCK,
     LOCK_EX,
+    LOCK_MAND,
     LOCK_NB,
     LOCK_SH,
     LOCK_UN,
@@ -169,7 +170,9 @@ def locks_get_lock_context(k: FsKernel, inode: Inode, kind: int) -> LockTable:
 
 
 def flock_file(k: FsKernel, file: File, cmd: int) -> Body:
-    """flock(2): shared, exclusive or unlock."""
+    """flock(2): shared, exclusive or unlock; a mandatory lock is granted and means nothing."""
+    if cmd & LOCK_MAND:
+        return 0
     kind = cmd & ~LOCK_NB
     if kind not in (LOCK_SH, LOCK_EX, LOCK_UN):
         return -EINVAL

@@ -28,6 +28,10 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
         outside = fixed & (PAGE_SIZE - 1) or new_size > end_of_user - fixed
         if outside or (old < fixed + new_size and fixed < old + old_size):  # onto itself
             raise KernelError(EINVAL)
+    if new_size <= old_size and not flags & (MREMAP_FIXED | MREMAP_DONTUNMAP):  # whatever lies there
+        if new_size < old_size:
+            mm.unmap(old + new_size, old_size - new_size)
+        return old
     if not old_size and not vma.shared:  # only a shared mapping can be had a second time
         raise KernelError(EINVAL)
     if old + old_size > vma.end or (new_size > old_size and vma.dontexpand):
@@ -37,10 +41,6 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
         return _move(mm, old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
     if flags & MREMAP_DONTUNMAP:
         return _move(mm, old, old_size, new_size, mm.free_range(new_size, page_up(fixed)), True)
-    if new_size <= old_size:
-        if new_size < old_size:
-            mm.unmap(old + new_size, old_size - new_size)
-        return old
     end = old + old_size
     if vma.end == end and not mm.overlaps(end, old + new_size) and old + new_size <= mm.home.layout.task_size:
         grown = vma.clone(end, end)

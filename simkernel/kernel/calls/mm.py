@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from arch.abi.capability import CAP_IPC_LOCK
-from arch.abi.errno import EAGAIN, EBADF, EINVAL, ENOMEM, EPERM
+from arch.abi.errno import EAGAIN, EBADF, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import MAP_ANONYMOUS, MAP_LOCKED
+from arch.abi.mman import (
+    LEGACY_MAP_MASK,
+    MAP_ANONYMOUS,
+    MAP_LOCKED,
+    MAP_SHARED_VALIDATE,
+    MAP_TYPE,
+    PKEY_ACCESS_MASK,
+    PROT_GROWSDOWN,
+    PROT_GROWSUP,
+)
 from arch.abi.resource import RLIMIT_MEMLOCK
 from arch.errors import KernelError
 from arch.hosttime import check
@@ -17,6 +26,9 @@ from simkernel.kernel.madvise import do_madvise
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.mremap import remap
 from simkernel.kernel.security import ask
+
+GROWS = PROT_GROWSDOWN | PROT_GROWSUP
+NO_PKEY = -1
 
 
 def current_mm(k: KernelFace) -> Mm:
@@ -83,6 +95,8 @@ def vm_mmap_pgoff(k: KernelFace, file: int, addr: int, length: int, prot: int, f
 )
 def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> int:
     """EINVAL, ENOMEM, EACCES, ENODEV, EEXIST."""
+    if length and flags & MAP_TYPE == MAP_SHARED_VALIDATE and file and flags & ~LEGACY_MAP_MASK:
+        raise KernelError(EOPNOTSUPP, "a flag that the file does not know")
     mm = current_mm(k)
     limit = k.current.rlimits[9][0]
     if limit >= 0 and (mm.total_pages() * PAGE_SIZE + length) > limit:
@@ -164,13 +178,45 @@ def _protect(k: KernelFace, mm: Mm, start: int, length: int, prot: int) -> None:
 )
 def do_mprotect_pkey(k: KernelFace, start: int, length: int, prot: int, pkey: int) -> Body:
     """mprotect(2) and pkey_mprotect(2)."""
-    if prot & ~0x0300001F:
+    if prot & ~(GROWS | 0x1F) or prot & GROWS == GROWS or pkey != NO_PKEY:
         raise KernelError(EINVAL)
     if length:
         return (yield from under_mmap_lock(k, lambda: _protect(k, current_mm(k), start, length, prot)))
     elif start & (PAGE_SIZE - 1):
         raise KernelError(EINVAL)
     return 0
+
+
+@syscall(
+    "pkey_mprotect",
+    "unsigned long start, size_t len, unsigned long prot, int pkey",
+    source="mm/mprotect.c",
+    since="4.9",
+)
+def sys_pkey_mprotect(k: KernelFace, start: int, length: int, prot: int, pkey: int) -> Body:
+    """mprotect(2) with no key; there are no others.  EINVAL."""
+    _has_pkeys(k)
+    return (yield k.call("do_mprotect_pkey", start, length, prot, pkey))
+
+
+@syscall("pkey_alloc", "unsigned long flags, unsigned long init_val", source="mm/mprotect.c", since="4.9")
+def sys_pkey_alloc(k: KernelFace, flags: int, init_val: int) -> int:
+    """The CPU has no keys: ENOSPC.  EINVAL."""
+    _has_pkeys(k)
+    return -EINVAL if flags or init_val & ~PKEY_ACCESS_MASK else -ENOSPC
+
+
+@syscall("pkey_free", "int pkey", source="mm/mprotect.c", since="4.9")
+def sys_pkey_free(k: KernelFace, pkey: int) -> int:
+    """None was allocated: EINVAL."""
+    _has_pkeys(k)
+    return -EINVAL
+
+
+def _has_pkeys(k: KernelFace) -> None:
+    """CONFIG_ARCH_HAS_PKEYS."""
+    if not k.arch.calls.has_pkeys:
+        raise KernelError(ENOSYS)
 
 
 @syscall(
