@@ -84,6 +84,10 @@ class Features:
     long_markers: bool = since("6.8", "8ec90be7f15f: trace_marker takes as much as an entry holds")
     subbuf_size: bool = since("6.8", "2f84b39f4812: buffer_subbuf_size_kb")
     graph_in_instances: bool = since("6.11", "c132be2c4fcc: function_graph in instances")
+    symbol_checked_by_parser: bool = since(
+        "6.12", "9d8616034f16: a symbol that a probe cannot have is an error of its text (EINVAL)"
+    )
+    lazy_resched: bool = since("6.13", "26baa1f1c4bd: one flag of an entry says that the task is to go later")
     option_func_args: bool = since("6.15", "533c20b062d7: the options func-args and funcgraph-args")
     unsigned_char: bool = since("6.2", "3bc753c06dd0: the kernel's char is unsigned on every CPU")
     show_event_filters: bool = since("7.0", "show_event_filters and show_event_triggers")

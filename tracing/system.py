@@ -70,6 +70,7 @@ class Tracing:
         self.task_names = TaskNames(board, self.tracepoints)
         self.functions = Functions(board, self.kprobes)
         self.probe_events.table.silent = self.functions.silent
+        self.probe_events.table.shared = self.functions.shared
         self.kprobes.refused = self.functions.refused
         self.function_options = {"func_stack_trace": False}
         if self.features.func_no_repeats:

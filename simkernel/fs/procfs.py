@@ -32,6 +32,7 @@ from simkernel.kernel.namespaces import time_offsets
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 from tracing.face import WouldBlock
+from tracing.tracers.recorded import shared_names, static_functions
 
 PROC_ROOT_INO = 1
 PROC_DYNAMIC_FIRST = 0xF0000000
@@ -113,8 +114,15 @@ def kallsyms(k: FsKernel) -> str:
     hide = restrict >= 2 or (restrict == 1 and not k.capable(34))
     digits = 2 * k.arch.model.word
     k.vfs.list_symbols()
-    rows = sorted(k.symbols, key=lambda s: s.address)
-    text = [f"{0 if hide else s.address:0{digits}x} {s.kind} {s.name}\n" for s in rows]
+    static = static_functions(k.arch.name, k.version)
+    shared = shared_names(k.arch.name, k.version)
+    rows = [(s.address, shared.get(s.name, "t" if s.name in static else s.kind)[0], s.name) for s in k.symbols]
+    at = k.symbols["_etext"].address
+    for name, letters in shared.items():
+        for letter in letters[name in k.symbols :]:
+            at -= k.arch.model.word  # places of functions that this machine has not, where its own text does not reach
+            rows.append((at, letter, name))
+    text = [f"{0 if hide else address:0{digits}x} {letter} {name}\n" for address, letter, name in sorted(rows)]
     for more in k.vfs.more_symbols:
         text += [f"{0 if hide else address:0{digits}x} t {name}\t[{module}]\n" for address, name, module in more()]
     return "".join(text)

@@ -5,7 +5,7 @@ What stands behind the columns, the entry's type says (`Board.lines`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tracing.board import Board
 from tracing.buffer.ringbuffer import Event, RingBuffer
@@ -30,6 +30,8 @@ COUNTER_CLOCKS = ("counter", "x86-tsc")
 # Names shown for the ips of writers that are no kernel function here.
 IP_TRACE_PRINTK, IP_MARKER = 1, 2
 PSEUDO_SYMBOLS = {IP_TRACE_PRINTK: "", IP_MARKER: "tracing_mark_write"}
+# By what is set: the task's flag (1), the CPU's (2), the task's for later (4).
+RESCHED = ".npNlbLB"
 
 
 class Columns:
@@ -43,7 +45,8 @@ class Columns:
         self.host = board.host
         self.features = board.features
         self.options = options
-        self.time_start = 0  # of the latency format
+        self.time_start = 0  # ns, when it was last reset
+        self.snapshot_start = 0  # and what is now the snapshot
 
     # Text of one entry
 
@@ -171,9 +174,10 @@ class Columns:
         elif bh_off:
             irqs = "b"
         else:
-            irqs = "X" if flags & TRACE_FLAG_IRQS_NOSUPPORT else "."
+            irqs = "X" if flags & TRACE_FLAG_IRQS_NOSUPPORT and not self.features.lazy_resched else "."
         need, preempt_need = flags & TRACE_FLAG_NEED_RESCHED, flags & TRACE_FLAG_PREEMPT_RESCHED
-        resched = "N" if need and preempt_need else "n" if need else "p" if preempt_need else "."
+        lazy = flags & TRACE_FLAG_IRQS_NOSUPPORT if self.features.lazy_resched else 0
+        resched = RESCHED[bool(need) + 2 * bool(preempt_need) + 4 * bool(lazy)]
         if flags & TRACE_FLAG_NMI:
             context = "Z" if flags & TRACE_FLAG_HARDIRQ else "z"
         else:
@@ -186,11 +190,13 @@ class Columns:
 
     # The header of a trace file
 
-    def header(self, buffer: RingBuffer, cpu: int | None = None) -> str:
-        """The comment lines above the trace.  trace.c:print_trace_header()."""
-        buffers = buffer.cpus if cpu is None else [buffer.cpus[cpu]]
-        entries = sum(buffer.entries for buffer in buffers)
-        total = entries + sum(buffer.overrun for buffer in buffers)
+    def header(self, buffer: RingBuffer, cpu: int | None = None, skipped: Sequence[int] = ()) -> str:
+        """The comment lines above the trace; `skipped`: how many entries of each CPU are too old.  trace.c:print_trace_header()."""
+        entries = total = 0
+        for number in range(len(buffer.cpus)) if cpu is None else (cpu,):
+            old = skipped[number] if skipped else 0
+            entries += buffer.cpus[number].entries - old
+            total += buffer.cpus[number].entries - old + (0 if old else buffer.cpus[number].overrun)
         text = f"# tracer: {self.tracer_name}\n#\n"
         if not self.options["context-info"]:
             return text

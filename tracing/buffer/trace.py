@@ -205,16 +205,37 @@ class TraceArray(Columns, Shared):
         """The same of one of the two buffers."""
         self.tracer_name = self.tracer
         head = self.current.header(self)
-        yield self.header(buffer, cpu) if head is None else f"# tracer: {self.tracer}\n#\n" + head
+        skipped = self.skipped(buffer)
+        yield self.header(buffer, cpu, skipped) if head is None else f"# tracer: {self.tracer}\n#\n" + head
         annotate = self.options["annotate"] and buffer.overruns
         started: set[int] = set()
-        events = list(buffer.merged(cpu))
+        events = (
+            [event for event in buffer.merged(cpu) if event.ts >= self.start_of(buffer)]
+            if skipped
+            else list(buffer.merged(cpu))
+        )
         for index, event in enumerate(events):
             if annotate and event.cpu not in started:
                 started.add(event.cpu)
                 if index:
                     yield f"##### CPU {event.cpu} buffer started ####\n"
             yield self.line(event, events[index + 1] if index + 1 < len(events) else None)
+
+    def start_of(self, buffer: RingBuffer) -> int:
+        """What is older than the last reset is not shown: a snapshot may bring it back.  ns."""
+        if not self.clock_in_ns:
+            return 0
+        return self.time_start if buffer is self.buffer else self.snapshot_start
+
+    def skipped(self, buffer: RingBuffer) -> list[int]:
+        """tracing_iter_reset(): how many entries of each CPU that are; nothing when there are none."""
+        start = self.start_of(buffer)
+        counts = (
+            [sum(event.ts < start for event in each.events()) for each in buffer.cpus]
+            if self.snapshot is not None
+            else []
+        )
+        return counts if any(counts) else []
 
     # Snapshots
 
@@ -239,6 +260,7 @@ class TraceArray(Columns, Shared):
         """update_max_tr(), or of one CPU update_max_tr_single()."""
         if self.snapshot is None or self.buffer.stopped:
             return
+        self.snapshot_start = self.time_start
         if cpu is not None:
             self.buffer.exchange(self.snapshot, cpu)
             return
@@ -296,13 +318,15 @@ class TraceArray(Columns, Shared):
     def reset(self, cpu: int | None = None) -> None:
         """Writing to `trace` with O_TRUNC."""
         self.buffer.reset(cpu)
-        self.time_start = self.host.now_ns()
+        if cpu is None:
+            self.time_start = self.host.now_ns()
 
     def reset_all(self) -> None:
         """The snapshot, too."""
         self.reset()
         if self.snapshot is not None:
             self.snapshot.reset()
+            self.snapshot_start = self.time_start
 
     def clock_text(self) -> str:
         """The file trace_clock: all clocks, the chosen one in brackets."""

@@ -257,6 +257,8 @@ class EventFiles:
         taken = match.end() if match is not None else len(data)
         if not item:
             return taken
+        if item == "!":
+            raise KernelError(EINVAL, "no event")
         self.array.expand()
         on = not item.startswith("!")
         name = item.removeprefix("!")

@@ -113,7 +113,7 @@ def compile_fetch(arg: ProbeArg, ctx: FetchContext) -> Callable[[int], tuple[Val
     if ops[0].op == "comm":
         return lambda regs: (ctx.host.current_comm().encode("latin-1")[:15] + b"\0",)
     if ops[0].op == "data":
-        data = ops[0].data + b"\0"
+        data = ops[0].data + b"\0" if ctx.kernel else None  # a user probe reads it from its task's memory
         return lambda regs: (data,)
     base = compile_base(ops[0], ctx)
     derefs = [(op.offset, op.user) for op in ops[1:]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from arch.abi.errno import EEXIST, EILSEQ, ENOENT, ENOMEM
+from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EILSEQ, EINVAL, ENOENT, ENOMEM
 from arch.abi.limits import UINT_MAX
 from arch.errors import KernelError
 from tracing.probes.command import MAX_EVENT_NAME_LEN, Command, NotMine
@@ -37,8 +37,7 @@ def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
     except KernelError:
         command.index = 1
         symbol, offset, is_return, on_entry = parse_symbol(table, command, argv[1], is_return)
-        if ":" not in symbol and table.host.symbols.address(symbol) is None and not table.known(symbol):
-            raise command.fail("BAD_PROBE_ADDR", 0, ENOENT) from None
+        check_symbol(table, command, symbol)
     command.index = 0
     group, event = "kprobes", None
     if event_text is not None:
@@ -61,6 +60,15 @@ def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
         elif error.errno not in (ENOMEM, EEXIST):
             command.log("Failed to register probe event", 0)
         raise
+
+
+def check_symbol(table: ProbeTable, command: Command, symbol: str) -> None:
+    """number_of_same_symbols(): a name that no symbol of the kernel has, or several."""
+    by_parser = table.board.features.symbol_checked_by_parser
+    if table.shared(symbol):
+        raise command.fail("NON_UNIQ_SYMBOL", 0, EINVAL if by_parser else EADDRNOTAVAIL) from None
+    if ":" not in symbol and table.host.symbols.address(symbol) is None and not table.known(symbol):
+        raise command.fail("BAD_PROBE_ADDR", 0, EINVAL if by_parser else ENOENT) from None
 
 
 def parse_maxactive(table: ProbeTable, command: Command, head: str, colon: int, is_return: bool) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from arch.abi.errno import EBUSY, EINVAL, ENOENT
+from arch.abi.errno import EADDRNOTAVAIL, EBUSY, EINVAL, ENOENT
 from arch.errors import KernelError
 from tracing.probes import grammar_4_1
 from tracing.probes.command import NotMine
@@ -185,6 +185,8 @@ class ProbeEvents:
         """create_local_trace_kprobe(): for perf_event_open's kprobe type."""
         if addr:
             symbol = ""
+        if self.table.shared(symbol):
+            raise KernelError(EADDRNOTAVAIL, "several symbols have this name")
         probe = TraceKprobe(self.table.recorder, self.table.kprobes, [], is_return, symbol, offset, addr, 0)
         event = KprobeEvent(self.table.recorder, "perf_kprobes", symbol or "DUMMY_EVENT", [], is_return)
         probe.event = event

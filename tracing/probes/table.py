@@ -30,6 +30,7 @@ class ProbeTable:
         self.uprobes = uprobes
         self.probes: list[TraceProbe] = []
         self.silent: Callable[[str], bool] = lambda name: False  # a function that the kernel has and never calls
+        self.shared: Callable[[str], bool] = lambda name: False  # a name that several symbols have
 
     def known(self, symbol: str) -> bool:
         """A function of the real kernel that this machine has no text for."""

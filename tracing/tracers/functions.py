@@ -11,8 +11,9 @@ from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
 from tracing.record.filter import build_glob
 from tracing.text.strings import BLANKS
-from tracing.tracers.recorded import functions_of, refused_functions
+from tracing.tracers.recorded import functions_of, refused_functions, shared_names
 
+INVALID_PREFIX = "__ftrace_invalid_address__"  # a place behind which no function was kept: listed, and never chosen
 WORD_MAX = 4096  # FTRACE_BUFF_MAX: a symbol's length, and more
 
 
@@ -37,18 +38,25 @@ class Functions:
         }
 
     @cached_property
-    def listed(self) -> dict[str, None]:
-        """Those of the real kernel of this CPU and version, in its order, as far as one was asked."""
-        return dict.fromkeys(functions_of(self.host.arch.name, self.host.version))
+    def listed(self) -> frozenset[str]:
+        """Those of the real kernel of this CPU and version, as far as one was asked."""
+        return frozenset(functions_of(self.host.arch.name, self.host.version))
 
     def names(self) -> list[str]:
-        """All of them: the real kernel's, and this machine's own behind them."""
+        """All of them: the real kernel's in its order, one that several share as often, and this machine's own behind them."""
         listed = self.listed
-        return [*listed, *(name for name in self.own() if name not in listed)]
+        return [
+            *functions_of(self.host.arch.name, self.host.version),
+            *(name for name in self.own() if name not in listed),
+        ]
 
     def silent(self, name: str) -> bool:
         """A function of the real kernel that this machine never calls."""
         return name in self.listed and self.host.symbols.address(name) is None
+
+    def shared(self, name: str) -> bool:
+        """A name that several symbols have: which one is meant nobody knows."""
+        return name in shared_names(self.host.arch.name, self.host.version)
 
     def refused(self, name: str) -> bool:
         """Part of the kernel's text, but not for probes of events: written in assembly, part of tracing itself, or blacklisted."""
@@ -61,7 +69,11 @@ class Functions:
             index = int(pattern) - 1
             return names[index : index + 1] if index >= 0 else []
         _, matches = build_glob(pattern)
-        return [name for name in names if matches(name.encode("latin-1"), len(name) + 1)]
+        return [
+            name
+            for name in names
+            if matches(name.encode("latin-1"), len(name) + 1) and not name.startswith(INVALID_PREFIX)
+        ]
 
 
 class FunctionSet:

@@ -1,6 +1,7 @@
-"""Rebuild bin/x86_64/perf:  python tests/tracing/programs/build.py      (needs ziglang; a minute at first)
+"""Rebuild bin/x86_64/perf and bin/x86_64/w:  python tests/tracing/programs/build.py      (needs ziglang; a minute at first)
 
 perf_6_1.out is what `perf arguments breakpoints watch records program groups samples` prints on Debian's 6.1.192, as root on one CPU.
+The scripts in shell/ know where the functions of w are: add3 at 0xc70 of the file, deep at 0xc90.
 """
 
 import subprocess
@@ -8,8 +9,16 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+CALLED = [
+    "-O1",
+    "-g0",
+    "-fno-inline",
+    "-fno-builtin",
+    "-Wl,--strip-debug",
+]  # functions stay functions, with their names
 
 if __name__ == "__main__":
-    target = ["-target", "x86_64-linux-musl", "-static", "-Os", "-s"]
-    command = [sys.executable, "-m", "ziglang", "cc", *target, "perf.c", "-o", "bin/x86_64/perf"]
-    subprocess.run(command, cwd=HERE, check=True)
+    for source, name, flags in (("perf.c", "perf", ["-Os", "-s"]), ("work.c", "w", CALLED)):
+        target = ["-target", "x86_64-linux-musl", "-static", *flags]
+        command = [sys.executable, "-m", "ziglang", "cc", *target, source, "-o", f"bin/x86_64/{name}"]
+        subprocess.run(command, cwd=HERE, check=True)

@@ -1,8 +1,10 @@
-"""The functions that real kernels' available_filter_functions list, in their order: ARCH-VERSION.functions.xz, one name a line.
+"""The functions that real kernels' available_filter_functions list, in their order: ARCH-VERSION.functions.xz, one name a line,
+with a `t` behind those that are static.
 
 Most of them this machine never calls: they are listed, filters and probes take them, and they stay silent.
 ARCH-VERSION.refused.xz has the other functions of that kernel's text, and those on its kprobe blacklist: no event's probe may
-be in them.  Both are written by tests/tools/record_functions.py.
+be in them.  ARCH-VERSION.twice.xz has the names that several symbols share, a function's among them, with the letter of each
+in order of address: a probe by such a name is refused.  Written by tests/tools/record_functions.py.
 """
 
 from __future__ import annotations
@@ -17,19 +19,36 @@ FOLDER = Path(__file__).parent
 
 
 @cache
-def recorded_functions(arch: str, version: str) -> tuple[str, ...]:
-    """Names; empty for a kernel that nobody asked."""
-    path = FOLDER / f"{arch}-{version}.functions.xz"
-    return tuple(lzma.decompress(path.read_bytes()).decode().split()) if path.exists() else ()
+def _table(arch: str, version: str, kind: str) -> tuple[tuple[str, str], ...]:
+    """(name, what stands behind it) of each line; empty for a kernel that nobody asked."""
+    path = FOLDER / f"{arch}-{version}.{kind}.xz"
+    lines = lzma.decompress(path.read_bytes()).decode().splitlines() if path.exists() else []
+    return tuple((name, rest) for name, _, rest in (line.partition(" ") for line in lines))
+
+
+def _short(version: KernelVersion) -> str:
+    return f"{version.major}.{version.minor}"
 
 
 @cache
 def refused_functions(arch: str, version: KernelVersion) -> frozenset[str]:
     """Of a CPU and a version; empty for a kernel that nobody asked."""
-    path = FOLDER / f"{arch}-{version.major}.{version.minor}.refused.xz"
-    return frozenset(lzma.decompress(path.read_bytes()).decode().split()) if path.exists() else frozenset()
+    return frozenset(name for name, _ in _table(arch, _short(version), "refused"))
 
 
+@cache
+def shared_names(arch: str, version: KernelVersion) -> dict[str, str]:
+    """Name -> letters, as kallsyms has them; empty for a kernel that nobody asked."""
+    return dict(_table(arch, _short(version), "twice"))
+
+
+@cache
+def static_functions(arch: str, version: KernelVersion) -> frozenset[str]:
+    """Those of functions_of() that kallsyms shows with a `t`."""
+    return frozenset(name for name, letter in _table(arch, _short(version), "functions") if letter)
+
+
+@cache
 def functions_of(arch: str, version: KernelVersion) -> tuple[str, ...]:
-    """Of a CPU and a version."""
-    return recorded_functions(arch, f"{version.major}.{version.minor}")
+    """Of a CPU and a version; a name that several functions share is there several times."""
+    return tuple(name for name, _ in _table(arch, _short(version), "functions"))

@@ -15,7 +15,15 @@ from tracing.triggers.hist.actions import Action, Track, parse_action
 from tracing.triggers.hist.attrs import VARS_MAX, Attrs
 from tracing.triggers.hist.fields import HIST_STACKTRACE_DEPTH, NONE, VALUE_MASK, Fl, HistField, Hit, Value, field_name
 from tracing.triggers.hist.machine import HistMachine
-from tracing.triggers.hist.parse import Depth, HistBase, create_field, create_var_ref, parse_atom, parse_expression
+from tracing.triggers.hist.parse import (
+    Depth,
+    HistBase,
+    create_field,
+    create_var_ref,
+    cut_at_operators,
+    parse_atom,
+    parse_expression,
+)
 from tracing.triggers.hist.table import Entry, Table
 from tracing.triggers.synthetic import FIELDS_MAX, SynthEvent
 
@@ -51,8 +59,9 @@ class HistData(HistBase):
         ]  # fmt: skip
         self.parse_var_defs()
         self.create_vals()
-        for name, expression in self.var_defs:
+        for place, (name, expression) in enumerate(self.var_defs):
             self.create_var_field(name, expression)
+            self.var_defs[place] = (name, cut_at_operators(expression))
         self.create_keys()
         self.var_defs = []
         self.create_sort_keys()

@@ -293,6 +293,13 @@ def cut_at_operator(text: str) -> str:
     return text[:at] if operator not in ("", "u") else text
 
 
+def cut_at_operators(text: str) -> str:
+    """What parsing has left of a variable's text, and what the variable means behind it in the same line: its first operand."""
+    while (cut := cut_at_operator(text)) != text:
+        text = cut
+    return text
+
+
 def binary(
     hist: HistBase, operator: str, first: HistField, second: HistField, right: str, flags: Fl, var_name: str | None
 ) -> HistField:

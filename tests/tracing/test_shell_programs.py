@@ -1,0 +1,52 @@
+"""Shell scripts that use tracefs as a user does, run whole here and on Debian's 6.1: the same lines.
+
+    python -m tests.tracing.test_shell_programs BOOT_COMMAND...      # asks the real kernel and writes the programs/shell/*.out that are not there
+
+BOOT_COMMAND as in tests/tools/record_tracefs.py.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simkernel
+
+PROGRAMS = Path(__file__).parent / "programs"
+SCRIPTS = sorted((PROGRAMS / "shell").glob("*.sh"))
+WORK = PROGRAMS / "bin/x86_64/w"
+BUSYBOX = shutil.which("busybox")
+# What differs from run to run: times, addresses, pids and the widths they have, where an offset in a function is, the stack.
+CHANGING = (
+    (r"(?m)^\[ *\d+\.\d{6}\]", "[TIME]"), (r"\d+\.\d{6}:", "TIME:"), (r"/s/(\w+\.sh)", r"/\1"), (r"\b(0x)?[0-9a-f]{10,}\b", "ADDRESS"),
+    (r"\b(\w*pid|tgid)([=:] *)\d+", r"\1\2PID"), (r"(?m)^ +(\S+)-\d+ +\[", r"\1-PID ["), (r"(?m)^ +", ""), (r" +TIME:", " TIME:"), (r" +PID", " PID"),
+    (r"(?m)^(\S+-PID \[\d+\]) \S+", r"\1 FLAGS"), (r"(NR 110) = \d+", r"\1 = PID"),
+)  # fmt: skip
+
+
+def normal(text: str) -> list[str]:
+    """Its lines, without what differs from run to run."""
+    for pattern, word in CHANGING:
+        text = re.sub(pattern, word, text)
+    return text.splitlines()
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_the_same_as_on_linux(script):
+    machine = simkernel.boot(binds=[(str(script.parent), "/s", False)])
+    machine.install(str(BUSYBOX))
+    work = machine.install(str(WORK))
+    command = f"cp {work} /w; cd /; sh /s/{script.name} 2>&1"
+    text = machine.run(["/bin/busybox", "sh", "-c", command], timeout_host_s=100).text
+    assert normal(text) == normal(script.with_suffix(".out").read_text())
+
+
+if __name__ == "__main__":
+    for path in (path for path in SCRIPTS if not path.with_suffix(".out").exists()):
+        command = [*sys.argv[1:], "-f", str(path), "-f", str(WORK), f"cd /; sh /{path.name} 2>&1"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        path.with_suffix(".out").write_text(done.stdout)
