@@ -272,7 +272,7 @@ def debug(k: KernelFace, regs: int, trapnr: int) -> Body:
     else:
         resume, step = k.arch.calls.resume_flag, k.arch.calls.step_flag
         stepped = step is None or bool(k.regs.get(regs, step[0]) & step[1])
-        hits = k.hw_breakpoints.hits(stepped)
+        hits = k.hw_breakpoints.hits(stepped, regs)
         if resume is not None and any(hit.kind == HW_BREAKPOINT_X for hit in hits):
             k.regs.set(regs, "flags", k.regs.get(regs, "flags") | resume[1])
         thread = k.hw_breakpoints.threads.get(task)

@@ -7,7 +7,7 @@ whether the access was to its page, is asked here.  As on x86, an execution brea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field
 
 from arch.abi.errno import EINVAL, ENOSPC
@@ -27,13 +27,23 @@ DEBUG_TRAP = 1  # X86_TRAP_DB
 class Breakpoint:
     """struct perf_event of a breakpoint, as far as the debug registers know it."""
 
-    task: Task
+    tasks: Collection[Hashable] | None  # whose; None for all
     address: int
     length: int  # bytes; of HW_BREAKPOINT_X that of a long
     kind: int  # HW_BREAKPOINT_*
     disabled: bool
-    triggered: Callable[[Breakpoint], None]
+    triggered: Callable[[Breakpoint, int], None]  # (itself, struct pt_regs of the trap)
     watches: list[int] = field(default_factory=list)  # numbers of its data watches
+
+    def of(self, task: Task) -> bool:
+        """Does it watch this task?"""
+        return self.tasks is None or task in self.tasks
+
+    def beside(self, other: Breakpoint) -> bool:
+        """Do they need debug registers at the same time?"""
+        if self.tasks is None or other.tasks is None:
+            return True
+        return not set(self.tasks).isdisjoint(other.tasks)
 
 
 @dataclass
@@ -54,7 +64,7 @@ class HwBreakpoints:
         self.threads: dict[Task, ThreadDebug] = {}
         self._all: list[Breakpoint] = []
         self._watch: InstructionWatch | None = None
-        self._hit: list[Breakpoint] = []  # and the task has not yet been told
+        self._hit: list[tuple[Breakpoint, Task]] = []  # and the task has not yet been told
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -72,7 +82,7 @@ class HwBreakpoints:
 
     def register(self, wanted: Breakpoint) -> None:
         """register_user_hw_breakpoint().  ENOSPC when the task has all of the CPU's, disabled or not."""
-        if sum(each.task is wanted.task for each in self._all) >= self.slots:
+        if sum(each.beside(wanted) for each in self._all) >= self.slots:
             raise KernelError(ENOSPC, "no debug register is left")
         self._all.append(wanted)
         self._arm(wanted)
@@ -81,9 +91,18 @@ class HwBreakpoints:
         """unregister_hw_breakpoint()."""
         self._disarm(known)
         self._all.remove(known)
-        if known in self._hit:
-            self._hit.remove(known)
+        self._hit = [hit for hit in self._hit if hit[0] is not known]
         self._settle()
+
+    def watch(
+        self, tasks: Collection[Hashable] | None, address: int, length: int, kind: int, hit: Callable[[int], None]
+    ) -> Callable[[], None]:
+        """For perf events: `hit` is called with the trap's pt_regs; what ends it.  ENOSPC, and for addresses of the kernel, too."""
+        if address >= self.arch.map.user_end or not self.slots:
+            raise KernelError(ENOSPC, "no debug register for it")
+        wanted = Breakpoint(tasks, address, length, kind, False, lambda known, regs: hit(regs))
+        self.register(wanted)
+        return lambda: self.unregister(wanted)
 
     def modify(self, known: Breakpoint, address: int, length: int, kind: int, disabled: bool) -> None:
         """modify_user_hw_breakpoint().  EINVAL."""
@@ -143,26 +162,26 @@ class HwBreakpoints:
         task = self.board.current
         touched = dict(watch.touched())
         for each in self._all if touched else ():
-            if each.task is task and any(self._at(each, touched.get(number)) for number in each.watches):
-                self._note(each)
+            if each.of(task) and any(self._at(each, task, touched.get(number)) for number in each.watches):
+                self._note(each, task)
         if self.cpu.in_kernel:  # an interrupt came behind the instruction: the task is told when it is back
             watch.words[Step.STOP_AT] = 0 if self._hit else NO_TICK
             return
         if not self._resumes():
             for each in self._all:
-                if each.task is task and not each.disabled and each.kind == HW_BREAKPOINT_X and each.address == pc:
-                    self._note(each)
-        here = any(each.task is task for each in self._hit)
+                if each.of(task) and not each.disabled and each.kind == HW_BREAKPOINT_X and each.address == pc:
+                    self._note(each, task)
+        here = any(whose is task for _, whose in self._hit)
         told = here and self.cpu.trap_instead("debug", DEBUG_TRAP)
         watch.words[Step.STOP_AT] = 0 if self._hit and not told else NO_TICK
 
-    def _note(self, each: Breakpoint) -> None:
-        if each not in self._hit:
-            self._hit.append(each)
+    def _note(self, each: Breakpoint, task: Task) -> None:
+        if (each, task) not in self._hit:
+            self._hit.append((each, task))
 
-    def _at(self, watched: Breakpoint, physical: int | None) -> bool:
+    def _at(self, watched: Breakpoint, task: Task, physical: int | None) -> bool:
         """Whether the access was to the page that the task has there."""
-        mm = watched.task.mm
+        mm = task.mm
         if physical is None or mm is None:
             return False
         return mm.space.entry(watched.address) // PAGE_SIZE == physical // PAGE_SIZE
@@ -176,13 +195,13 @@ class HwBreakpoints:
         """What ptrace(2) keeps of it; from now on."""
         return self.threads.setdefault(task, ThreadDebug([None] * DR_COUNT))
 
-    def hits(self, stepped: bool) -> list[Breakpoint]:
+    def hits(self, stepped: bool, regs: int) -> list[Breakpoint]:
         """hw_breakpoint_handler(): those of the current task that were hit; each has been told.  `stepped`: a single step, too."""
         task = self.board.current
-        found = [each for each in self._hit if each.task is task]
-        self._hit = [each for each in self._hit if each.task is not task]
+        found = [each for each, whose in self._hit if whose is task]
+        self._hit = [hit for hit in self._hit if hit[1] is not task]
         if stepped or task in self.threads:
             self.thread(task).dr6 = DR_STEP if stepped else 0
         for each in found:
-            each.triggered(each)
+            each.triggered(each, regs)
         return found

@@ -167,6 +167,7 @@ class BpfSide(ABC):
         """After tracing is there: programs on perf events."""
         core = self.tracing.perf
         core.resolve_fd = lambda fd: event_of_fd(self.k, fd)
+        core.pmus.watch = self.k.hw_breakpoints.watch
         core.set_bpf_hook = self.set_bpf
         core.overflow_program_hook = self.attachments.perf_overflow
         self.k.exec.perf_event_exec = core.task_exec

@@ -5,6 +5,8 @@ Each kind checks the attribute in the kernel's order and hangs the event where i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Hashable
+
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
 from arch.abi.hw_breakpoint import HW_BREAKPOINT_RW, HW_BREAKPOINT_W, HW_BREAKPOINT_X
 from arch.abi.limits import PAGE_SIZE
@@ -39,6 +41,8 @@ PMU_FORMATS = {
     "uprobe": {"retprobe": "config:0", "ref_ctr_offset": "config:32-63"},
 }
 PROBE_IS_RETPROBE = 1
+# (tasks or None, address, length, HW_BREAKPOINT_*, called with the trap's pt_regs) -> what ends it
+Watch = Callable[[Collection[Hashable] | None, int, int, int, Callable[[int], None]], Callable[[], None]]
 
 
 def pmu_types(board: Board) -> dict[str, int]:
@@ -60,6 +64,7 @@ class Pmus:
         self.user = user
         self.paranoid = 3  # perf_event_paranoid
         self.types = pmu_types(board)
+        self.watch: Watch | None = None  # the machine's debug registers
 
     def set_paranoid(self, value: int) -> None:
         """A write to kernel.perf_event_paranoid."""
@@ -77,14 +82,16 @@ class Pmus:
         elif self.board.features.probe_pmu and attr.type == PMU_TYPES["uprobe"]:
             self._init_uprobe(event)
         elif attr.type == PERF_TYPE_BREAKPOINT:
-            self._init_breakpoint(attr)
+            self._init_breakpoint(event)
         elif attr.type == self.types.get("msr"):
             self._init_msr(event)
         else:
             raise KernelError(ENOENT, f"no PMU for type {attr.type}")
 
-    def _init_breakpoint(self, attr: PerfAttr) -> None:
-        """Checked as hw_breakpoint_parse() does on x86, then refused: these CPUs have no debug registers (ENOSPC)."""
+    def _init_breakpoint(self, event: PerfEvent) -> None:
+        """hw_breakpoint_event_init(), checked as hw_breakpoint_parse() does on x86.  EINVAL, EPERM; ENOSPC, also where there is no CPU."""
+        attr = event.attr
+        self._no_branches(attr)
         address, length = attr.config1, attr.config2
         if attr.bp_type == HW_BREAKPOINT_X:
             if length != self.board.word:
@@ -98,7 +105,16 @@ class Pmus:
                 raise KernelError(EINVAL, "an address of the kernel, and the kernel excluded")
             if not self.host.capable("sys_admin"):
                 raise KernelError(EPERM, "an address of the kernel")
-        raise KernelError(ENOSPC, "no debug registers")
+        if self.watch is None:
+            raise KernelError(ENOSPC, "no debug registers")
+        event.on_free.append(
+            self.watch(event.tasks, address, length, attr.bp_type, lambda regs: self._breakpoint_hit(event, regs))
+        )
+
+    def _breakpoint_hit(self, event: PerfEvent, regs: int) -> None:
+        """perf_bp_event(): the debug trap of the task's code."""
+        if event.active() and not event.attr.flag("exclude_user"):
+            event.swevent(1, regs, None, event.attr.config1)
 
     def _init_software(self, event: PerfEvent) -> None:
         attr = event.attr

@@ -59,10 +59,10 @@ def _register(k: KernelFace, task: Task, number: int, wanted: Breakpoint) -> Non
 
 
 def _made(k: KernelFace, task: Task, number: int, address: int, length: int, kind: int, disabled: bool) -> None:
-    def ptrace_triggered(hit: Breakpoint) -> None:
-        k.hw_breakpoints.thread(hit.task).dr6 |= 1 << number
+    def ptrace_triggered(hit: Breakpoint, regs: int) -> None:
+        k.hw_breakpoints.thread(task).dr6 |= 1 << number
 
-    _register(k, task, number, Breakpoint(task, address, length, kind, disabled, ptrace_triggered))
+    _register(k, task, number, Breakpoint((task,), address, length, kind, disabled, ptrace_triggered))
 
 
 def _set_address(k: KernelFace, task: Task, number: int, address: int) -> None:
