@@ -162,7 +162,8 @@ def _is_whole(env: Env, v: Value) -> bool:
 
 def _is_free(env: Env, v: Value) -> bool:
     """is_dynptr_reg_valid_uninit(): a dynptr that is here already is overwritten."""
-    return v.type != PTR_TO_DYNPTR and find_slot(env, v, "dynptr", SLOTS) in (BEYOND, *range(64))
+    spi = find_slot(env, v, "dynptr", SLOTS)
+    return v.type != PTR_TO_DYNPTR and (spi == BEYOND or spi >= 0)
 
 
 def _is_expected(env: Env, v: Value, arg_type: int) -> bool:

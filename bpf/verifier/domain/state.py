@@ -10,6 +10,7 @@ copies the holders and shares the values, and two equal values are usually the s
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
@@ -421,7 +422,7 @@ class FuncState:
 class Held(NamedTuple):
     """What is held or forbidden at one point of a path, besides references."""
 
-    lock: object = None  # the map, or the BTF of the object, whose bpf_spin_lock is held
+    lock: Hashable = None  # the map, or the BTF of the object, whose bpf_spin_lock is held
     lock_id: int = 0  # id of the value or object it lies in
     rcu: int = 0  # read sections entered
     preempt: int = 0  # how often preemption was disabled
