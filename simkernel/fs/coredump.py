@@ -35,7 +35,7 @@ from arch.abi.time import NSEC_PER_SEC, NSEC_PER_USEC
 from arch.errors import KernelError
 from simkernel.fs.copy import kernel_write
 from simkernel.fs.face import FsKernel
-from simkernel.fs.inode import File
+from simkernel.fs.inode import File, Inode
 from simkernel.fs.namei_calls import unlink_name
 from simkernel.fs.open_walk import Filename, OpenFlags
 from simkernel.fs.proc_text import cmdline
@@ -49,6 +49,10 @@ from simkernel.kernel.sigpending import SigInfo
 from simkernel.kernel.task import CoreState, Task
 
 NAME_MAX_TEXT, ARGS_SIZE, COMM_SIZE = 128, 80, 16
+# include/linux/sched/coredump.h, as /proc/PID/coredump_filter counts them
+MMF_DUMP_ANON_PRIVATE, MMF_DUMP_ANON_SHARED, MMF_DUMP_MAPPED_PRIVATE, MMF_DUMP_MAPPED_SHARED, MMF_DUMP_ELF_HEADERS = (
+    1 << number for number in range(5)
+)
 
 
 # -- the file's name --
@@ -157,19 +161,26 @@ def notes(k: FsKernel, w: Writer, mm: Mm, info: SigInfo) -> bytes:
 
 
 def dumped(k: FsKernel, mm: Mm, vma: Vma) -> int:
-    """vma_dump_size(), with the usual coredump_filter: what the process has written, and the first page of programs."""
+    """vma_dump_size(): what coredump_filter asks for; usually what was written, and the first page of programs."""
     whole = vma.end - vma.start
     present = mm.present(vma.start, vma.end)
+    asked = mm.dump_filter
     if vma.name == "[vdso]":
         return whole
     if vma.shared:
-        return whole if vma.file is None else 0
+        inode = vma.file.inode if vma.file is not None else None
+        nameless = not isinstance(inode, Inode) or not inode.i_nlink
+        return whole if asked & (MMF_DUMP_ANON_SHARED if nameless else MMF_DUMP_MAPPED_SHARED) else 0
     if vma.file is None:
-        return whole if present else 0
+        return whole if present and asked & MMF_DUMP_ANON_PRIVATE else 0
     inode = vma.file.inode
-    if any(mm.pages[page] != inode.get_page(vma.pgoff + (page - vma.start) // PAGE_SIZE) for page in present):
+    if asked & MMF_DUMP_ANON_PRIVATE and any(
+        mm.pages[page] != inode.get_page(vma.pgoff + (page - vma.start) // PAGE_SIZE) for page in present
+    ):
         return whole
-    if vma.pgoff or not vma.prot & PROT_READ:
+    if asked & MMF_DUMP_MAPPED_PRIVATE:
+        return whole
+    if not asked & MMF_DUMP_ELF_HEADERS or vma.pgoff or not vma.prot & PROT_READ:
         return 0
     first = k.mem.phys.read(inode.get_page(0), len(ELFMAG)) if not present else mm.peek(vma.start, len(ELFMAG))
     return PAGE_SIZE if first == ELFMAG else 0

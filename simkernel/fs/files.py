@@ -33,6 +33,7 @@ def copy_fs(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its root, working directory and umask; and what else /proc keeps per process."""
     task, old = k.tasks.at(tsk), fs_if_any(k.current)
     task.signal.oom_score_adj = k.current.signal.oom_score_adj
+    task.signal.oom_score_adj_min = k.current.signal.oom_score_adj_min
     if task.signal.addr:
         k.mirror.store_oom_score_adj(task)
     k.vfs.cgroups.inherit(task, k.current)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from arch.abi.capability import CAP_SETFCAP, CAP_SETGID, CAP_SETUID, CAP_SYS_ADMIN, CAP_SYS_TIME
 from arch.abi.errno import EACCES, EINVAL, EPERM, ERANGE
+from arch.abi.fcntl import O_ACCMODE, O_RDONLY
 from arch.abi.limits import U32_MAX
 from arch.abi.time import CLOCK_BOOTTIME, CLOCK_MONOTONIC, NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
-from simkernel.fs.nodes import PseudoFile
+from simkernel.fs.nodes import OpenNode, PseudoFile
 from simkernel.kernel.namespaces import Namespace, TimeNamespace, time_offsets
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import Extent, from_kernel, ns_capable, state_of, to_kernel, user_ns
@@ -21,21 +21,28 @@ CAP_OF = {"uid": CAP_SETUID, "gid": CAP_SETGID, "projid": 0}  # projid: anybody 
 NSEC_LIMIT = 1 << 60
 
 
-def identity_files(k: FsKernel, task: Task) -> dict[str, PseudoFile]:
-    """The files of a process by name."""
-    out: dict[str, PseudoFile] = {}
-    for kind in ("uid", "gid", "projid"):
-        out[f"{kind}_map"] = PseudoFile(_shower(k, task, kind), _writer(k, task, kind), 0o644)
-    out["setgroups"] = PseudoFile(lambda: _setgroups(task), lambda data: _set_setgroups(k, task, data), 0o644)
-    return out
+def map_file(k: FsKernel, task: Task, kind: str) -> PseudoFile:
+    """uid_map, gid_map and projid_map."""
+    return PseudoFile(lambda: _map_text(k, task, kind), lambda data: _map_write(k, task, kind, data), 0o644)
 
 
-def _shower(k: FsKernel, task: Task, kind: str) -> Callable[[], str]:
-    return lambda: _map_text(k, task, kind)
+class SetgroupsFile(PseudoFile):
+    """setgroups: opened for writing only by who governs the namespace (proc_setgroups_open())."""
+
+    def __init__(self, k: FsKernel, task: Task) -> None:
+        super().__init__(lambda: _setgroups(task), lambda data: _set_setgroups(k, task, data), 0o644)
+        self.k, self.task = k, task
+
+    def open(self, flags: int) -> OpenNode:
+        """EACCES."""
+        if flags & O_ACCMODE != O_RDONLY and not ns_capable(self.k.current, user_ns(self.task), CAP_SYS_ADMIN):
+            raise KernelError(EACCES, "another's user namespace")
+        return super().open(flags)
 
 
-def _writer(k: FsKernel, task: Task, kind: str) -> Callable[[bytes], None]:
-    return lambda data: _map_write(k, task, kind, data)
+def setgroups_file(k: FsKernel, task: Task) -> PseudoFile:
+    """allow or deny."""
+    return SetgroupsFile(k, task)
 
 
 def _map_text(k: FsKernel, task: Task, kind: str) -> str:
@@ -149,8 +156,6 @@ def _offsets(task: Task) -> str:
 def _set_offsets(k: FsKernel, task: Task, data: bytes) -> None:
     """timens_offsets_write(): before the first task enters it.  EINVAL, EPERM, EACCES, ERANGE."""
     space = task.namespaces.get("time_for_children")
-    if not ns_capable(k.current, space.owner if space is not None else None, CAP_SYS_TIME):
-        raise KernelError(EPERM)
     state = space.state if space is not None else TimeNamespace(frozen=True)
     assert isinstance(state, TimeNamespace)
     new = {}
@@ -163,6 +168,8 @@ def _set_offsets(k: FsKernel, task: Task, data: bytes) -> None:
         if not 0 <= k.clock.now_ns + ns < NSEC_LIMIT * 4:
             raise KernelError(ERANGE)
         new[clocks[match[1]]] = ns
+    if not ns_capable(k.current, space.owner if space is not None else None, CAP_SYS_TIME):
+        raise KernelError(EPERM)
     if state.frozen:
         raise KernelError(EACCES)
     state.monotonic, state.boottime = new.get("monotonic", state.monotonic), new.get("boottime", state.boottime)

@@ -14,6 +14,7 @@ from simkernel.fs.nodes import Node
 from simkernel.fs.proc_text import PAGE_KB
 from simkernel.kernel.areas import VM_SOFTDIRTY, Vma
 from simkernel.kernel.calls.kcmp import ptrace_may_access
+from simkernel.kernel.kstrtox import proc_number
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import Task
 
@@ -125,14 +126,14 @@ def numa_maps(task: Task) -> str:
 
 
 def clear_refs_write(task: Task, data: bytes) -> None:
-    """1, 2 and 3 forget who was referenced, 4 which pages were written, 5 the peak.  EINVAL."""
-    text = data.strip()
-    if not text.isdigit() or not 0 < int(text) <= CLEAR_REFS_LAST:
+    """1, 2 and 3 forget who was referenced, 4 which pages were written, 5 the peak.  EINVAL, ERANGE."""
+    kind, _ = proc_number(data, 10)
+    if not 0 < kind <= CLEAR_REFS_LAST:
         raise KernelError(EINVAL)
     if task.mm is not None:
-        if int(text) == CLEAR_REFS_SOFT_DIRTY:
+        if kind == CLEAR_REFS_SOFT_DIRTY:
             task.mm.clear_soft_dirty()
-        elif int(text) == CLEAR_REFS_LAST:
+        elif kind == CLEAR_REFS_LAST:
             task.mm.rss_peak = task.mm.rss_pages
 
 

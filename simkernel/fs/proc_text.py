@@ -134,6 +134,11 @@ def _file_pages(mm: Mm) -> int:
     return count
 
 
+def table_pages(mm: Mm) -> int:
+    """mm_pgtables_bytes(), in pages."""
+    return 1 + len(mm.pages) // 512
+
+
 def _mem_rows(mm: Mm) -> Iterator[tuple[str, int]]:
     """(name, kB) of task_mem()."""
     size = mm.total_pages() * PAGE_KB
@@ -145,7 +150,7 @@ def _mem_rows(mm: Mm) -> Iterator[tuple[str, int]]:
     yield from (
         ("VmPeak", size), ("VmSize", size), ("VmLck", mm.locked_pages() * PAGE_KB), ("VmPin", 0), ("VmHWM", rss), ("VmRSS", rss),
         ("RssAnon", rss - files), ("RssFile", files), ("RssShmem", 0), ("VmData", data), ("VmStk", stack),
-        ("VmExe", text), ("VmLib", lib), ("VmPTE", 4 * (1 + len(mm.pages) // 512)), ("VmSwap", 0), ("HugetlbPages", 0),
+        ("VmExe", text), ("VmLib", lib), ("VmPTE", 4 * table_pages(mm)), ("VmSwap", 0), ("HugetlbPages", 0),
     )  # fmt: skip
 
 

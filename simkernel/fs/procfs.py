@@ -289,7 +289,6 @@ class ProcRoot(Dir):
         self.dynamic = self.owner_changes = True
         self.ino = PROC_ROOT_INO
         self.processes: dict[int, PidDir] = {}
-        self.net = k.vfs.proc_net
 
     def links(self) -> int:
         """proc_root_getattr(): the fixed directories and one per process."""
@@ -309,7 +308,7 @@ class ProcRoot(Dir):
         out |= self.selves
         for task in self._leaders():
             name = str(self.k.tasks.number_in(self.space, task.pid))
-            node = find_process(self.k, name, self.processes, self.net, self.space)
+            node = find_process(self.k, name, self.processes, self.space)
             if node is not None:
                 out[name] = node
         return out
@@ -319,7 +318,7 @@ class ProcRoot(Dir):
         node = self.selves.get(name) or self.children.get(name)
         if node is not None:
             return node
-        return find_process(self.k, name, self.processes, self.net, self.space)
+        return find_process(self.k, name, self.processes, self.space)
 
 
 def register_procfs(k: FsKernel) -> None:

@@ -176,6 +176,8 @@ class AddressSpaces:
         """exec_mmap(): the running task gets an empty address space."""
         old = task.mm
         mm = self.new()
+        if old is not None:
+            mm.dump_filter = old.dump_filter  # mmf_init_flags()
         if self.events is not None and old is not None:
             self.events.sync(old)
         self.assign(task, mm)

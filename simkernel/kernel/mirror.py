@@ -147,6 +147,7 @@ class Mirror:
             ("start_boottime", task.start_time_ns), ("real_start_time", task.start_time_ns),
             ("nr_cpus_allowed", self.nr_cpus), ("signal", signal.addr), ("sighand", signal.sighand_addr),
             ("usage.refs.counter", 1), ("usage.counter", 1), ("personality", task.personality),
+            ("loginuid.val", task.loginuid), ("sessionid", task.sessionid),
             ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid),
         ):  # fmt: skip
             put(addr, "task_struct", member, value)
@@ -224,6 +225,11 @@ class Mirror:
     def store_oom_score_adj(self, task: Task) -> None:
         """signal->oom_score_adj."""
         self.set_field(task.signal.addr, "signal_struct", "oom_score_adj", task.signal.oom_score_adj)
+
+    def store_login(self, task: Task) -> None:
+        """task->loginuid and sessionid."""
+        self.set_field(task.addr, "task_struct", "loginuid.val", task.loginuid)
+        self.set_field(task.addr, "task_struct", "sessionid", task.sessionid)
 
     def store_state(self, task: Task) -> None:
         """task->__state (state before 5.14)."""

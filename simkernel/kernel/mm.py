@@ -102,6 +102,7 @@ class Mm:
         self.uprobes: object = None
         self.vdso = 0
         self.ioctx_table: dict[int, object] = {}  # contexts of asynchronous I/O: simkernel/fs/aio.py
+        self.dumpable, self.dump_filter = 1, 0x33  # SUID_DUMP_*, and what a core holds: MMF_DUMP_* from bit 0
         self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
@@ -594,5 +595,6 @@ class Mm:
 
 _COPIED = (
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end",
-    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state",
+    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable",
+    "dump_filter",
 )  # fmt: skip

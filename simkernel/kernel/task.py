@@ -7,9 +7,11 @@ programs, crash dumps) is in kernel memory and is updated whenever it changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from arch.abi.capability import CAP_FULL_SET
+from arch.abi.limits import U32_MAX
 from arch.abi.signal import NSIG, SI_TIMER, SIGCHLD, SIGKILL, SIGSTOP
 from arch.abi.time import CLOCK_MONOTONIC
 from arch.context import Context
@@ -17,6 +19,7 @@ from arch.memory import Memory
 from simkernel.kernel.areas import NO_POLICY, MemPolicy
 from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.clock import HRTIMER_MODE_REL, Event, HrTimer
+from simkernel.kernel.jitter import TIMER_SLACK_NS
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.namespaces import Namespace, Proxy
 from simkernel.kernel.pid_namespace import PidNamespace
@@ -149,6 +152,14 @@ class CpuEvent:
         self.used, self.expires, self.fire = used, expires, fire
 
 
+@dataclass(eq=False, slots=True)
+class Autogroup:
+    """struct autogroup: one for each setsid(2)."""
+
+    number: int
+    nice: int = 0
+
+
 class SignalStruct:
     """signal_struct and sighand_struct: what the threads of a group share."""
 
@@ -179,6 +190,8 @@ class SignalStruct:
         self.ns_init = False  # init of a pid namespace
         self.unkillable = False  # SIGNAL_UNKILLABLE: no other task's signal ends it
         self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
+        self.oom_score_adj_min = 0  # below this only with CAP_SYS_RESOURCE
+        self.autogroup: Autogroup | None = None  # None: init's, which has no name
         self.itimers: list[IntervalTimer | None] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF
         self.posix_timers: dict[int, PosixTimer] = {}
         self.posix_timer_id = 0  # of the next one
@@ -410,13 +423,14 @@ class Task(TaskSlots):
         self.vfork_done: WaitQueue | None = None
         self.vfork_released = False
         self.pdeath_signal = 0
-        self.dumpable = 1
+        self.loginuid = self.sessionid = U32_MAX  # not logged in
         self.thread_keyring: object = None  # keys/key.py: Key
         self.process_keyring: object = None
         self.no_new_privs = False
+        self.onexec = ""  # the label that the next exec gives: /proc/PID/attr/exec
         self.child_subreaper = False
         self.personality = 0
-        self.timer_slack_ns = 50000
+        self.timer_slack_ns = self.default_timer_slack_ns = TIMER_SLACK_NS
         self.mempolicy: MemPolicy = NO_POLICY  # calls/mempolicy.py
         self.tsc_mode = 1  # PR_TSC_ENABLE
         self.mce_kill = 2  # PR_MCE_KILL_DEFAULT
@@ -471,6 +485,16 @@ class Task(TaskSlots):
     def threads(self) -> list[Task]:
         """All threads of the group."""
         return self.signal.threads
+
+    @property
+    def dumpable(self) -> int:
+        """SUID_DUMP_*: of its memory; 1 without."""
+        return self.mm.dumpable if self.mm is not None else 1
+
+    @dumpable.setter
+    def dumpable(self, value: int) -> None:
+        if self.mm is not None:
+            self.mm.dumpable = value
 
     @property
     def pgid(self) -> int:

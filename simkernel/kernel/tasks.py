@@ -10,7 +10,7 @@ from arch.errors import KernelError
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.pid_namespace import PID_MAX, RESERVED_PIDS, PidNamespace
-from simkernel.kernel.task import EXIT_DEAD, CloneArgs, CurrentTask, Task
+from simkernel.kernel.task import EXIT_DEAD, Autogroup, CloneArgs, CurrentTask, Task
 
 FIRST_USER_PID = 100
 
@@ -36,9 +36,22 @@ class Tasks:
         self.by_address: dict[int, Task] = {}
         self.last_pid = 0
         self.nr_forks = 0
+        self.last_session_id = 0  # of who logs in: kernel/auditsc.c
+        self.last_autogroup = 0
+        self.autogroup_next_ns = 0  # when one may be changed again
         self.may_fork: list[Callable[[Task, CloneArgs], int]] = []  # asked about a new task: 0 or -errno
         self.freezer_hooks: list[Callable[[Task], None]] = []  # told when a task is frozen, and when no more
         self.exit_hooks: list[Callable[[Task], None]] = []  # tracing's: return probes and perf events of the task
+
+    def next_session_id(self) -> int:
+        """/proc/PID/sessionid of the next that logs in."""
+        self.last_session_id += 1
+        return self.last_session_id
+
+    def new_autogroup(self) -> Autogroup:
+        """autogroup_create()."""
+        self.last_autogroup += 1
+        return Autogroup(self.last_autogroup)
 
     # -- finding -------------------------------------------------------------------------------------------------
 

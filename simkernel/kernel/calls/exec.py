@@ -184,6 +184,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
         task.pdeath_signal = 0
     task.cred = bprm.cred
     task.thread_keyring = task.process_keyring = None
+    task.onexec = ""
     k.mirror.publish_cred(task)
     task.clear_child_tid = task.robust_list = task.rseq = 0
     task.restart = task.user_dispatch = None

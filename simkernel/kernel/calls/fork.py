@@ -264,7 +264,10 @@ def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     child.seccomp_mode, child.seccomp_filter = parent.seccomp_mode, parent.seccomp_filter
     child.seccomp_filters = parent.seccomp_filters
     child.syscall_work = parent.syscall_work & WORK_SECCOMP
-    child.personality = parent.personality
+    child.personality, child.onexec = parent.personality, parent.onexec
+    child.timer_slack_ns = child.default_timer_slack_ns = parent.timer_slack_ns
+    child.tsc_mode, child.mce_kill, child.io_flusher = parent.tsc_mode, parent.mce_kill, parent.io_flusher
+    child.loginuid, child.sessionid = parent.loginuid, parent.sessionid
     if parent.driver is not None:
         child.driver = parent.driver.forked(child)
     return child.addr
@@ -326,6 +329,7 @@ def copy_signal(k: KernelFace, flags: int, tsk: int) -> int:
     signal: SignalStruct = child.signal
     signal.rlimits = dict(parent.signal.rlimits)
     signal.pgid, signal.session, signal.tty = parent.pgid, parent.session, parent.tty
+    signal.autogroup = parent.signal.autogroup
     if not flags & CLONE_VM:
         child.sas_sp, child.sas_size, child.sas_flags = parent.sas_sp, parent.sas_size, parent.sas_flags
     return 0

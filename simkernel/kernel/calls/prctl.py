@@ -10,7 +10,6 @@ from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENXIO, EPERM
 from arch.abi.signal import NSIG
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.jitter import TIMER_SLACK_NS
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.seccomp import prctl_set_seccomp
 from simkernel.kernel.syscall_user_dispatch import set_syscall_user_dispatch
@@ -170,7 +169,7 @@ def _set_tsc(k: KernelFace, mode: int, b: int, c: int, d: int) -> int:
 
 def _set_timerslack(k: KernelFace, value: int, b: int, c: int, d: int) -> int:
     word = k.regs.signed_word(value)
-    k.current.timer_slack_ns = value if word > 0 else TIMER_SLACK_NS
+    k.current.timer_slack_ns = value if word > 0 else k.current.default_timer_slack_ns
     return 0
 
 

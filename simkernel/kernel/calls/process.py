@@ -96,4 +96,5 @@ def sys_setsid(k: KernelFace) -> int:
         raise KernelError(EPERM)
     leader.signal.session = leader.signal.pgid = leader.pid
     leader.signal.tty = None
+    leader.signal.autogroup = k.tasks.new_autogroup()
     return k.tasks.vnr(leader.pid)

@@ -1,0 +1,57 @@
+"""/proc/PID/attr: what the security module says of a task, and is asked for.  fs/proc/base.c, security/apparmor/lsm.c.
+
+The module is AppArmor, as in Debian's kernels, without a profile: every task is unconfined, and no other label exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from arch.abi.errno import EINVAL, ENOENT, EPERM
+from arch.errors import KernelError
+from simkernel.fs.face import FsKernel
+from simkernel.fs.nodes import Dir, Node, PseudoFile
+from simkernel.kernel.task import Task
+
+UNCONFINED = "unconfined"
+# what may be written, by file: the word before the label
+WORDS = {"current": ("changeprofile", "permprofile", "stack"), "exec": ("exec", "stack")}
+HATS, HAT = ("changehat", "permhat"), re.compile(r"[0-9a-fA-Fx]+\^.*")  # split_token_from_name(): a token and a name
+OTHERS = ("fscreate", "keycreate", "sockcreate")  # of other modules
+
+
+def attr_dir(k: FsKernel, task: Task) -> Dir:
+    """The directory."""
+    names = ("current", "prev", "exec")
+    files: dict[str, Node] = {name: _file(k, task, name) for name in (*names, *OTHERS)}
+    return _ordered({**files, "apparmor": _ordered({name: _file(k, task, name) for name in names})})
+
+
+def _ordered(nodes: Mapping[str, Node]) -> Dir:
+    folder = Dir(nodes)
+    folder.ordered = True
+    return folder
+
+
+def _file(k: FsKernel, task: Task, name: str) -> PseudoFile:
+    def show() -> str:
+        label = {"current": UNCONFINED, "exec": task.onexec}.get(name, "")
+        if not label:
+            raise KernelError(EINVAL, "nothing to say")
+        return f"{label}\n"
+
+    def store(data: bytes) -> None:
+        if task is not k.current:
+            raise KernelError(EPERM, "another's")
+        word, _, label = data.split(b"\0")[0].decode("latin-1").strip().partition(" ")
+        if name == "current" and word in HATS and HAT.fullmatch(label.strip()):
+            raise KernelError(EPERM, "not confined")
+        if word not in WORDS.get(name, ()) or not label.strip():
+            raise KernelError(EINVAL, "not a request")
+        if label.strip() != UNCONFINED:
+            raise KernelError(ENOENT, "no such profile")
+        if name == "exec":
+            task.onexec = UNCONFINED
+
+    return PseudoFile(show, store, 0o444 if name == "prev" else 0o666)
