@@ -23,7 +23,7 @@ from arch.abi.errno import (  # fmt: skip
 from arch.abi.fcntl import O_NOATIME, O_TRUNC
 from arch.abi.limits import NAME_MAX
 from arch.abi.mount import MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW
-from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_ISGID, S_ISVTX
+from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_ISGID, S_ISVTX, S_IWOTH
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Cred, Dentry, Inode, Path, in_group, inode_permission
@@ -139,9 +139,18 @@ class NameData:
             if self.resolve & RESOLVE_NO_XDEV and mnt is not self.path.mnt:
                 raise KernelError(EXDEV, "another mount")
         if child.inode.is_link and not (trailing and not self.flags & LOOKUP_FOLLOW):
+            if trailing and self.mounts.protected_symlinks:
+                self._may_follow_link(child.inode)
             return self.pick_link(Path(mnt, child))
         self.path = Path(mnt, child)
         return None
+
+    def _may_follow_link(self, inode: Inode) -> None:
+        """may_follow_link(): in a sticky directory for all only one's own links, or the directory's owner's.  EACCES."""
+        place = self.path.dentry.inode
+        shared = place.i_mode & (S_ISVTX | S_IWOTH) == S_ISVTX | S_IWOTH
+        if shared and inode.i_uid not in (self.cred.fsuid, place.i_uid):
+            raise KernelError(EACCES, "another's link in a directory for all")
 
     def pick_link(self, path: Path) -> str | None:
         """pick_link(): the text of a link to walk; None when following it ended somewhere already."""

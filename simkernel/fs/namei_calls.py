@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.capability import CAP_MKNOD
+from arch.abi.capability import CAP_FOWNER, CAP_MKNOD
 from arch.abi.errno import EBUSY, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, EXDEV  # fmt: skip
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW
 from arch.abi.stat import (
@@ -20,17 +20,21 @@ from arch.abi.stat import (
     S_IFMT,
     S_IFREG,
     S_IFSOCK,
+    S_ISGID,
+    S_ISUID,
     S_ISVTX,
+    S_IXGRP,
     dev_major,
     dev_minor,
     new_decode_dev,
 )
 from arch.errors import KernelError
+from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.hooks import ACCESS_MKNOD, DEVICE_BLOCK, DEVICE_CHARACTER
-from simkernel.fs.inode import ROOT_CRED, Cred, Dentry
+from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, Inode, inode_permission
 from simkernel.fs.landlock_access import check_make, check_refer, check_remove
 from simkernel.fs.namei import (
     LAST_DOT,
@@ -338,6 +342,19 @@ def sys_symlink(k: FsKernel, oldname: int, newname: int) -> Body:
     return (yield from sys_symlinkat(k, oldname, AT_FDCWD, newname))
 
 
+def _may_linkat(k: FsKernel, inode: Inode, cred: Cred) -> None:
+    """may_linkat(): only what one owns, or could write, and what is safe to keep a second name of.  EPERM."""
+    if not k.vfs.sysctl["fs.protected_hardlinks"] or cred.fsuid == inode.i_uid or cred.capable(CAP_FOWNER, inode):
+        return
+    special = S_IFMT & inode.i_mode != S_IFREG or inode.i_mode & S_ISUID
+    if special or inode.i_mode & (S_ISGID | S_IXGRP) == S_ISGID | S_IXGRP:
+        raise KernelError(EPERM, "not a plain file of one's own")
+    try:
+        inode_permission(inode, MAY_READ | MAY_WRITE, cred)
+    except KernelError:
+        raise KernelError(EPERM, "a file that one may not write") from None
+
+
 @syscall("linkat", "int olddfd, const char *oldname, int newdfd, const char *newname, int flags", source="fs/namei.c")
 def sys_linkat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Body:
     """linkat(2)."""
@@ -352,6 +369,7 @@ def sys_linkat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int
     parent = lookup_create(nd, name, False)
     if old.mnt is not nd.path.mnt:
         return -EXDEV
+    _may_linkat(k, old.dentry.inode, nd.cred)
     check_refer(k, old.dentry, nd.path, None)
     new = Pending(k, parent, nd.last, nd.cred)
     try:

@@ -114,6 +114,8 @@ def new_user_ns(k: FsKernel, task: Task) -> Namespace:
         raise KernelError(ENOSPC, "too deep")
     if _chrooted(k):
         raise KernelError(EPERM, "the root is not that of the mount namespace")
+    if not k.vfs.sysctl["kernel.unprivileged_userns_clone"] and not k.capable(CAP_SYS_ADMIN):
+        raise KernelError(EPERM, "kernel.unprivileged_userns_clone is 0")
     if not is_mapped(outer, cred.euid, cred.egid):
         raise KernelError(EPERM, "nobody there")
     made = k.vfs.namespaces.numbers.new("user", UserNamespace(outer, cred.euid, cred.egid), outer)

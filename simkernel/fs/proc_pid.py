@@ -47,7 +47,7 @@ class PidDir(Node):
         """One file or directory, made the first time."""
         node = self.made.get(name)
         if node is None:
-            names = entry_names(self.k.arch.name, self.k.version, self.whole)
+            names = entry_names(self.k.arch.srcarch, self.k.version, self.whole)
             entry = names.get(name)
             if entry is None:
                 return None
@@ -58,7 +58,7 @@ class PidDir(Node):
 
     def entries(self) -> dict[str, Node]:
         """All, in the order of their table."""
-        names = entry_names(self.k.arch.name, self.k.version, self.whole)
+        names = entry_names(self.k.arch.srcarch, self.k.version, self.whole)
         found = ((name, self.lookup(name)) for name in names)
         return {name: node for name, node in found if node is not None}
 
@@ -68,7 +68,7 @@ class PidDir(Node):
 
     def links(self) -> int:
         """2, and one per directory."""
-        names = entry_names(self.k.arch.name, self.k.version, self.whole)
+        names = entry_names(self.k.arch.srcarch, self.k.version, self.whole)
         return 2 + sum(entry.is_dir for entry in names.values())
 
     @property

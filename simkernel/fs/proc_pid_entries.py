@@ -100,7 +100,7 @@ class Entry:
     where: str = "both"  # "whole": only of processes; "thread": only of threads
     since: str | None = None
     until: str | None = None
-    arch: str | None = None
+    srcarch: str | None = None  # only where the kernel has this folder under arch/
     is_dir: bool = False
     number: int = 0  # of the inode in its directory; given by entry_names()
 
@@ -195,7 +195,7 @@ ENTRIES = (
     Entry("schedstat", _text(lambda d: f"{d.task.sum_exec_ns} 0 {d.task.nvcsw + d.task.nivcsw}\n")),
     Entry("cpuset", _text(lambda d: "/\n"), until="7.0"),
     Entry("cgroup", _text(lambda d: f"0::{_cgroup_path(d)}\n")),
-    Entry("cpu_resctrl_groups", _text(lambda d: "res:\nmon:\n"), since="5.6", arch="x86_64"),
+    Entry("cpu_resctrl_groups", _text(lambda d: "res:\nmon:\n"), since="5.6", srcarch="x86"),
     Entry("oom_score", _text(lambda d: oom_score_text(d.k, d.task))),
     Entry("oom_adj", _text(lambda d: oom_adj_text(d.task), 0o644, lambda d, data: oom_adj_write(d.k, d.task, data))),
     Entry("oom_score_adj", _text(lambda d: f"{d.task.signal.oom_score_adj}\n", 0o644,
@@ -213,7 +213,7 @@ ENTRIES = (
     Entry("timerslack_ns", _text(lambda d: timerslack_text(d.k, d.task), 0o666,
                                  lambda d, data: timerslack_write(d.k, d.task, data)), "whole", since="4.6"),
     Entry("patch_state", _text(lambda d: "-1\n", 0o400), since="4.12"),
-    Entry("arch_status", _text(lambda d: ""), since="5.3", arch="x86_64"),  # of AVX-512, which no CPU here has
+    Entry("arch_status", _text(lambda d: ""), since="5.3", srcarch="x86"),  # of AVX-512, which no CPU here has
     Entry("ksm_merging_pages", _text(lambda d: "0\n", 0o400), since="5.19"),
     Entry("ksm_stat", _text(lambda d: "ksm_rmap_items 0\n", 0o400), since="6.1"),
 )
@@ -221,11 +221,11 @@ ENTRIES = (
 
 
 @lru_cache
-def entry_names(arch: str, version: KernelVersion, whole: bool) -> Mapping[str, Entry]:
+def entry_names(srcarch: str, version: KernelVersion, whole: bool) -> Mapping[str, Entry]:
     """The names of one kind of directory, in order."""
     mine = ("both", "whole" if whole else "thread")
     found = [
         row for row in ENTRIES
-        if row.where in mine and row.arch in (None, arch) and version.within(row.since, row.until)
+        if row.where in mine and row.srcarch in (None, srcarch) and version.within(row.since, row.until)
     ]  # fmt: skip
     return {row.name: replace(row, number=number) for number, row in enumerate(found)}

@@ -7,105 +7,17 @@ a function on a name that is called with each new value.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from arch.abi.errno import EINVAL, EPERM
+from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN
+from arch.abi.errno import EPERM
+from arch.abi.time import NSEC_PER_MSEC
 from arch.errors import KernelError
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
-from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
+from simkernel.fs.sysctl_rows import ENTRIES, PAIRS, Entry, Value, check, parse
 from simkernel.kernel.body import Steps
 from simkernel.kernel.face import KernelFace
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One sysctl: dotted name, first value, mode, and the range of an integer."""
-
-    name: str
-    value: Any
-    mode: int = 0o644
-    low: int = -(1 << 31)
-    high: int = (1 << 31) - 1
-    since: str | None = None
-    until: str | None = None
-
-
-# (name, initial value, mode, range) in alphabetical order per directory, as /proc/sys lists them
-ENTRIES = (
-    Entry("debug.kprobes-optimization", 1, low=0, high=1),
-    Entry("fs.aio-max-nr", 65536, low=0),
-    Entry("fs.aio-nr", 0, 0o444),
-    Entry("fs.epoll.max_user_watches", 0, low=0, high=(1 << 63) - 1),  # of memory: set at boot
-    Entry("fs.file-max", 9223372036854775807, high=(1 << 63) - 1, low=0),
-    Entry("fs.file-nr", "0\t0\t9223372036854775807", 0o444),
-    Entry("fs.inode-nr", "0\t0", 0o444),
-    Entry("fs.leases-enable", 1),
-    Entry("fs.lease-break-time", 45),
-    Entry("fs.mount-max", 100_000, low=1, since="4.9"),
-    Entry("fs.nr_open", 1048576, low=64),
-    Entry("fs.pipe-max-size", 1048576, low=0),
-    Entry("fs.pipe-user-pages-hard", 0, low=0, since="4.5"),
-    Entry("fs.pipe-user-pages-soft", 16384, low=0, since="4.5"),
-    Entry("fs.protected_hardlinks", 0, 0o600, 0, 1),
-    Entry("fs.protected_symlinks", 0, 0o600, 0, 1),
-    Entry("kernel.bpf_stats_enabled", 0, 0o644, 0, 1, since="5.1"),
-    Entry("kernel.cap_last_cap", 40, 0o444),
-    Entry("kernel.core_pattern", "core"),
-    Entry("kernel.core_pipe_limit", 0, low=0),
-    Entry("kernel.core_uses_pid", 0),
-    Entry("kernel.dmesg_restrict", 1, low=0, high=1),
-    Entry("kernel.domainname", "(none)"),
-    Entry("kernel.ftrace_dump_on_oops", 0),
-    Entry("kernel.ftrace_enabled", 1, low=0, high=1),
-    Entry("kernel.kptr_restrict", 0, low=0, high=2),
-    Entry("kernel.max_lock_depth", 1024),
-    Entry("kernel.ngroups_max", 65536, 0o444),
-    Entry("kernel.osrelease", "", 0o444),
-    Entry("kernel.ostype", "Linux", 0o444),
-    Entry("kernel.overflowgid", 65534, low=0, high=65535),
-    Entry("kernel.overflowuid", 65534, low=0, high=65535),
-    Entry("kernel.panic", 0),
-    Entry("kernel.panic_on_oops", 0),
-    Entry("kernel.perf_cpu_time_max_percent", 25, low=0, high=100),
-    Entry("kernel.perf_event_max_contexts_per_stack", 8, low=0, high=1000, since="4.8"),
-    Entry("kernel.perf_event_max_sample_rate", 100000, low=1),
-    Entry("kernel.perf_event_max_stack", 127, low=0, high=640 * 1024, since="4.7"),
-    Entry("kernel.perf_event_mlock_kb", 516),
-    Entry("kernel.perf_event_paranoid", 3),  # Debian's
-    Entry("kernel.pid_max", 32768, low=301, high=4194304),
-    Entry("kernel.printk", "7\t4\t1\t7"),
-    Entry("kernel.random.boot_id", "", 0o444),
-    Entry("kernel.random.entropy_avail", 256, 0o444),
-    Entry("kernel.random.poolsize", 256, 0o444),
-    Entry("kernel.random.uuid", "", 0o444),
-    Entry("kernel.randomize_va_space", 0, low=0, high=2),
-    Entry("kernel.sched_child_runs_first", 0),
-    Entry("kernel.sched_rt_period_us", 1000000, low=1),
-    Entry("kernel.sched_rt_runtime_us", 950000, low=-1),
-    Entry("kernel.stack_tracer_enabled", 0),
-    Entry("kernel.sysrq", 0),
-    Entry("kernel.tainted", 0),
-    Entry("kernel.threads-max", 2048, low=20),
-    Entry("kernel.traceoff_on_warning", 0),
-    Entry("kernel.tracepoint_printk", 0, since="4.10"),
-    Entry("kernel.unprivileged_bpf_disabled", 2, 0o644, 0, 2, since="4.4"),
-    Entry("kernel.version", "", 0o444),
-    Entry("net.core.bpf_jit_enable", 1, 0o600, 0, 2),
-    Entry("net.core.bpf_jit_harden", 0, 0o600, 0, 2, since="4.7"),
-    Entry("net.core.bpf_jit_kallsyms", 1, 0o600, 0, 1, since="4.11"),
-    Entry("net.core.bpf_jit_limit", 528482304, 0o600, since="4.19"),
-    Entry("vm.drop_caches", 0, 0o200, 1, 4),
-    Entry("vm.max_map_count", DEFAULT_MAX_MAP_COUNT, low=0),
-    Entry("vm.min_free_kbytes", 1024, low=0),
-    Entry("vm.mmap_min_addr", 65536, low=0),
-    Entry("vm.overcommit_memory", 0, low=0, high=2),
-    Entry("vm.overcommit_ratio", 50, low=0),
-    Entry("vm.panic_on_oom", 0, low=0, high=2),
-    Entry("vm.swappiness", 60, low=0, high=200),
-    Entry("vm.unprivileged_userfaultfd", 0, low=0, high=1),
-)
 
 
 class Sysctl(dict[str, Any]):
@@ -119,7 +31,7 @@ class Sysctl(dict[str, Any]):
         self.hooks: dict[str, list[Callable[[Any], None]]] = {}
         self.entries: dict[str, Entry] = {}
         for entry in ENTRIES:
-            if k.version.at_least(entry.since) and k.version.before(entry.until):
+            if k.version.within(entry.since, entry.until) and entry.srcarch in (None, k.arch.srcarch):
                 self.entries[entry.name] = entry
                 self[entry.name] = entry.value
 
@@ -132,25 +44,19 @@ class Sysctl(dict[str, Any]):
     def store(self, name: str, data: bytes) -> None:
         """proc_dointvec_minmax() and proc_dostring()."""
         entry = self.entries[name]
-        text = data.decode("utf-8", "surrogateescape").split("\0")[0].rstrip("\n")
-        value: Any = text
-        if isinstance(entry.value, int):
-            words = text.split()
-            try:
-                value = int(words[0], 0) if words[0][:1] != "0" or words[0] == "0" else int(words[0], 8)
-            except (ValueError, IndexError):
-                raise KernelError(EINVAL, "not a number") from None
-            if not entry.low <= value <= entry.high:
-                raise KernelError(EINVAL, "out of range")
-        self._check(name, value)
-        self[name] = value
+        text = data.decode("utf-8", "surrogateescape")
+        if not text or entry.ignored:
+            return
+        if isinstance(entry.value, str) and not entry.value[:1].isdigit():
+            value: Value = text.split("\0")[0].split("\n")[0]
+        else:
+            value = parse(text, self[name], entry.low, entry.high)
+        self[name] = value = check(name, value, self[name])
+        for one, other in PAIRS:
+            if name in (one, other):
+                self[other if name == one else one] = 0
         for hook in self.hooks.get(name, ()):
             hook(value)
-
-    def _check(self, name: str, value: Any) -> None:
-        """bpf_unpriv_handler(): 1 is for ever."""
-        if name == "kernel.unprivileged_bpf_disabled" and self[name] == 1 and value != 1:
-            raise KernelError(EPERM, "locked")
 
     def on_write(self, name: str, hook: Callable[[Any], None]) -> None:
         """Call `hook(value)` after each write of a name."""
@@ -208,6 +114,7 @@ def _uuid(k: KernelFace) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+MAX_USER_RESERVE_KB = 1 << 17
 SetNames = Callable[[str | None, str | None], None]  # node name, domain name; None: as it is
 
 
@@ -216,6 +123,11 @@ def make_sysctl(
 ) -> Dir:
     """The tree of /proc/sys."""
     table.on_write("vm.max_map_count", k.mm.set_max_map_count)
+    table.on_write("kernel.ns_last_pid", lambda value: _set_last_pid(k, value))
+    table.on_write(
+        "kernel.sched_rr_timeslice_ms", lambda value: setattr(k.tasks, "rr_timeslice_ns", value * NSEC_PER_MSEC)
+    )
+    table.on_write("fs.suid_dumpable", lambda value: setattr(k.tasks, "suid_dumpable", value))
     table.readers |= {
         "kernel.osrelease": lambda: uname()[2],
         "kernel.version": lambda: uname()[3],
@@ -223,8 +135,12 @@ def make_sysctl(
         "kernel.domainname": lambda: uname()[5],
         "kernel.random.uuid": lambda: _uuid(k),
         "kernel.random.boot_id": lambda: _boot_id(k, table),
+        "kernel.arch": lambda: uname()[4],
+        "kernel.ns_last_pid": lambda: k.tasks.last_pid,
+        "crypto.fips_version": lambda: uname()[2],
         "fs.file-nr": lambda: f"{open_files()}\t0\t{table['fs.file-max']}",
     }
+    table["vm.user_reserve_kbytes"] = min(k.mm.total_ram_pages * 4 // 32, MAX_USER_RESERVE_KB)
     table.entries["kernel.hostname"] = Entry("kernel.hostname", "")
     table["kernel.hostname"] = k.hostname
     table.on_write("kernel.hostname", lambda value: set_names(value[:64], None))
@@ -248,6 +164,13 @@ def make_sysctl(
             ),
         )
     return root
+
+
+def _set_last_pid(k: KernelFace, value: int) -> None:
+    """pid_ns_ctl_handler().  EPERM."""
+    if not k.capable(CAP_SYS_ADMIN) and not k.capable(CAP_CHECKPOINT_RESTORE):
+        raise KernelError(EPERM, "chooses pids")
+    k.tasks.last_pid = value
 
 
 def _boot_id(k: KernelFace, table: Sysctl) -> str:

@@ -158,9 +158,14 @@ class Vfs:
         self.init_user_ns = self.mirror.symbol("init_user_ns")
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
+        self.ptys = 0  # pairs of pseudo-terminals: kernel.pty.nr
         self.aio_nr = 0  # requests that contexts have room for
         self.sysctl = Sysctl(k)
         self.sysctl.on_write("kernel.dmesg_restrict", lambda value: setattr(k, "dmesg_restrict", bool(value)))
+        self.sysctl.readers["kernel.pty.nr"] = lambda: self.ptys
+        self.sysctl.on_write(
+            "fs.protected_symlinks", lambda value: setattr(self.mounts, "protected_symlinks", bool(value))
+        )
         self.programs = FsPrograms()
         self.fsnotify = FsNotify(k.version)
         self.dnotify: dict[File, Mark] = {}

@@ -413,9 +413,7 @@ class Task(TaskSlots):
         self.task_works: list[Callable[[], Steps[None]]] = []  # what others left it to do on its way back to user mode
         self.work = False  # something to do before going back to user mode
         self.starving = False  # the kernel had no memory for it: the OOM killer comes
-        self.signal_woken = (
-            False  # TIF_SIGPENDING: it was woken for a signal, which another thread may have taken since
-        )
+        self.signal_woken = False  # TIF_SIGPENDING: woken for a signal, which another thread may have taken since
         # thread bits
         self.set_child_tid = 0
         self.clear_child_tid = 0

@@ -38,6 +38,8 @@ class Tasks:
         self.nr_forks = 0
         self.last_session_id = 0  # of who logs in: kernel/auditsc.c
         self.last_autogroup = 0
+        self.rr_timeslice_ns = 100_000_000  # kernel.sched_rr_timeslice_ms
+        self.suid_dumpable = 0  # fs.suid_dumpable: of a program that changed who it is
         self.autogroup_next_ns = 0  # when one may be changed again
         self.may_fork: list[Callable[[Task, CloneArgs], int]] = []  # asked about a new task: 0 or -errno
         self.freezer_hooks: list[Callable[[Task], None]] = []  # told when a task is frozen, and when no more

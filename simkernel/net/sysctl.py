@@ -14,6 +14,7 @@ from arch.abi.socket import AF_INET
 from arch.errors import KernelError
 from simkernel.fs.nodes import Dir, Node
 from simkernel.fs.proc_sys import SysctlFile
+from simkernel.fs.sysctl_rows import Value, parse
 from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.conf import NEIGH_GLOBAL
 from simkernel.net.core.conf_rows import GLOBAL, IPV4_CONF, IPV6_CONF, NEIGH, PER_NET
@@ -21,7 +22,6 @@ from simkernel.net.core.netns import Net
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.ipv6.addrconf import disable_ipv6
 
-Value = int | str
 ROWS = {"ipv4": IPV4_CONF, "ipv6": IPV6_CONF}
 NETCONF_ALL, NETCONF_DEFAULT = -1, -2  # of RTM_NEWNETCONF: no device
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
@@ -38,23 +38,6 @@ RANGES: dict[str, tuple[int, int]] = {
     "ipv4.fib_multipath_hash_policy": (0, 3), "ipv4.tcp_dsack": U8, "ipv4.tcp_abort_on_overflow": U8, "ipv4.icmp_msgs_per_sec": (0, HIGH),
     "ipv6.bindv6only": U8, "ipv6.auto_flowlabels": (0, 3), "ipv6.flowlabel_reflect": (0, 7),
 }  # fmt: skip
-
-
-def parse(text: str, old: Value, low: int, high: int) -> Value:
-    """proc_dointvec_minmax() of one number or several, proc_dostring().  EINVAL."""
-    text = text.split("\0")[0].rstrip("\n")
-    numbers = [word for word in str(old).split() if word.lstrip("-").isdigit()]
-    if not numbers or len(numbers) != len(str(old).split()):
-        return text.strip() if isinstance(old, str) else text
-    try:
-        values = [int(word, 8 if len(word) > 1 and word[0] == "0" and word.isdigit() else 0) for word in text.split()]
-    except ValueError:
-        raise KernelError(EINVAL, "not a number") from None
-    if not values or any(not low <= value <= high for value in values):
-        raise KernelError(EINVAL, "out of range")
-    if isinstance(old, int):
-        return values[0]
-    return "\t".join(map(str, (values + [int(n) for n in numbers][len(values) :])[: len(numbers)]))
 
 
 class NetFile(SysctlFile):

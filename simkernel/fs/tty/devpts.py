@@ -39,6 +39,7 @@ class DevptsSuper(SuperBlock):
 
     def __init__(self, vfs: Vfs, data: str) -> None:
         super().__init__("devpts", DEVPTS_SUPER_MAGIC, vfs.anon_dev(), vfs.now)
+        self.vfs = vfs
         self.set: dict[str, int] = {"mode": 0o600, "ptmxmode": 0}
         self.parse(data)
         self.used: set[int] = set()
@@ -75,8 +76,9 @@ class DevptsSuper(SuperBlock):
         index = 0
         while index in self.used:
             index += 1
-        if index >= self.set.get("max", PTY_LIMIT):
+        if index >= self.set.get("max", PTY_LIMIT) or self.vfs.ptys >= self.vfs.sysctl["kernel.pty.max"]:
             raise KernelError(ENOSPC, "no pseudo-terminal is free")
+        self.vfs.ptys += 1
         self.used.add(index)
         return index
 
@@ -91,6 +93,7 @@ class DevptsSuper(SuperBlock):
     def remove(self, index: int) -> None:
         """devpts_pty_kill(), devpts_kill_index()."""
         self.used.discard(index)
+        self.vfs.ptys -= 1
         child = self.s_root.inode.lookup(self.s_root, str(index))
         if child is not None:
             child.inode.i_nlink = 0

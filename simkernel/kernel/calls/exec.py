@@ -179,7 +179,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     bprm.file.get()
     task.flags &= ~PF_FORKNOEXEC
     assert bprm.cred is not None
-    task.dumpable = 0 if bprm.secure else 1
+    task.dumpable = k.tasks.suid_dumpable if bprm.secure else 1
     if bprm.secure:
         task.pdeath_signal = 0
     task.cred = bprm.cred

@@ -82,7 +82,7 @@ def commit_creds(k: KernelFace, cred: Cred) -> int:
             cred.cap_effective = cred.cap_permitted
     ids = (old.euid, old.egid, old.fsuid, old.fsgid) != (cred.euid, cred.egid, cred.fsuid, cred.fsgid)
     if ids or cred.cap_permitted & ~old.cap_permitted:  # commit_creds(): others may no longer look at it
-        task.dumpable = 0
+        task.dumpable = k.tasks.suid_dumpable
         task.pdeath_signal = 0
     task.cred = cred
     k.mirror.publish_cred(task)

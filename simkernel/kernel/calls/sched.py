@@ -29,7 +29,6 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 
-RR_TIMESLICE_NS = 100_000_000
 SETPARAM_POLICY = -1  # sched_setparam(): the policy stays
 FAIR = (SCHED_NORMAL, SCHED_BATCH, SCHED_IDLE)
 REAL_TIME = (SCHED_FIFO, SCHED_RR)
@@ -384,7 +383,7 @@ def sys_nice(k: KernelFace, increment: int) -> int:
 def sys_sched_rr_get_interval(k: KernelFace, pid: int, interval: int) -> int:
     """The slice of SCHED_RR; none of SCHED_FIFO.  EINVAL, ESRCH, EFAULT."""
     task = _target(k, pid)
-    ns = RR_TIMESLICE_NS if task.policy == SCHED_RR else SLICE_NS if task.policy in FAIR else 0
+    ns = k.tasks.rr_timeslice_ns if task.policy == SCHED_RR else SLICE_NS if task.policy in FAIR else 0
     word = k.arch.word
     k.usercopy.put_user(interval, word, 0)
     k.usercopy.put_user(interval + word, word, ns)
