@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arch.abi.errno import EINVAL, EPERM
-from arch.abi.limits import U32_MAX, U64_MAX
+from arch.abi.limits import S64_MAX, U32_MAX, U64_MAX
 from arch.errors import KernelError
 from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
 
 Value = int | str
-LONG_MAX_HZ = ((1 << 63) - 1) // 250  # what a timeout in seconds may be
-U63_MAX = (1 << 63) - 1
+LONG_MAX_HZ = S64_MAX // 250  # what a timeout in seconds may be
+
 MIN_HIGH_FRACTION = 8
 DEVKMSG = ("on", "off", "ratelimit")
 RR_TIMESLICE_MS = 100
@@ -227,9 +227,9 @@ ENTRIES = (
     Entry("vm.compact_memory", "", mode=0o200, ignored=True),
     Entry("vm.compact_unevictable_allowed", 1, low=0, high=1, since="4.2"),
     Entry("vm.compaction_proactiveness", 20, low=0, high=100, since="5.9"),
-    Entry("vm.dirty_background_bytes", 0, low=1, high=U63_MAX),
+    Entry("vm.dirty_background_bytes", 0, low=1, high=S64_MAX),
     Entry("vm.dirty_background_ratio", 10, low=0, high=100),
-    Entry("vm.dirty_bytes", 0, low=8192, high=U63_MAX),
+    Entry("vm.dirty_bytes", 0, low=8192, high=S64_MAX),
     Entry("vm.dirty_expire_centisecs", 3000, low=0),
     Entry("vm.dirty_ratio", 20, low=0, high=100),
     Entry("vm.dirty_writeback_centisecs", 500),

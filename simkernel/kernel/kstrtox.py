@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from arch.abi.errno import EINVAL, ERANGE
-from arch.abi.limits import U32_MAX, U64_MAX
+from arch.abi.limits import INT_MAX, INT_MIN, U32_MAX, U64_MAX
 from arch.errors import KernelError
 
 DIGITS = {8: "[0-7]+", 10: "[0-9]+", 16: "(?:0x)?[0-9a-f]+"}
-INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 PROC_NUMBUF = 13  # bytes that fs/proc/internal.h keeps for a number, with the NUL
 
 
