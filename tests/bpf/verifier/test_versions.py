@@ -133,7 +133,7 @@ def test_random_programs_of_7_2_have_its_ranges():
 
 
 # random programs of tests/oracle/helper_programs.py: helpers of all kinds, arguments of the right kind mostly.  7.2 tells its analyses at level 2
-@pytest.mark.parametrize("version, level", [("5.10", 1), ("5.10", 2), ("6.12", 1), ("6.12", 2), ("7.2", 1)])
+@pytest.mark.parametrize("version, level", [("5.10", 1), ("5.10", 2), ("6.1", 1), ("6.12", 1), ("6.12", 2), ("7.2", 1)])
 def test_helpers_take_what_the_real_ones_take(version, level):
     file = read_cases(DATA / f"helper_calls_{version.replace('.', '_')}.json.gz")
     options = Options(KernelVersion.parse(version), log_level=level)
