@@ -121,7 +121,14 @@ class CheckedProgram(BpfProg):
             with _Frame(self.guard, r[10] - BPF_FRAME_SIZE):
                 return int(call_back(r, start, *args))
 
-        program._names["call_function"] = call_function
+        def probe(address: int, size: int) -> int:
+            """BPF_PROBE_MEM: through a pointer of the kernel's types a program may look at anything."""
+            try:
+                return int(self.bpf.mem.read_uint(address, size))
+            except Fault:
+                return 0
+
+        program._names["call_function"], program._names["probe"] = call_function, probe
         setattr(program, "call_back", checked_call_back)  # noqa: B010 - helpers call it by this name
         return program
 
