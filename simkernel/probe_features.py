@@ -13,9 +13,11 @@ from arch.abi.errno import EINVAL, ENOTSUPP
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfType, Kind, Member
+from bpf.helpers.table import ROWS
 from bpf.isa.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
 from bpf.maps.rows import Probe
 from bpf.maps.types import map_types, row_of
+from bpf.testing.probe import known
 from bpf.versions.program_types import PROGRAM_TYPES, RFC_PROGRAM_TYPES, ProgramType, attach_number, program_types
 from simkernel.machine import Machine
 
@@ -79,14 +81,20 @@ class Report(TypedDict):
 class Prober:
     """Questions to one machine."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, newer: bool = False) -> None:
         self.machine = machine
         self.task = machine.session.task
         version = machine.kernel.version
+        self.unknown = ("invalid func ", "unknown func ") + (
+            ("program of this type cannot use helper ",) if newer else ()
+        )
         rfc = version.is_rfc
         self.kern_version = 0 if rfc else version.code
         rows = RFC_PROGRAM_TYPES if rfc else PROGRAM_TYPES
-        self.prog_types = [(number, row.name.lower()) for number, row in sorted(rows.items())]
+        self.prog_types = [(n, row.name.lower()) for n, row in sorted(rows.items()) if newer or rfc or known(row.since)]
+        self.map_types = [row for row in map_types() if newer or known(row.since)]
+        names = sorted(uapi.HELPER_NAMES.items())
+        self.helpers = [(n, name) for n, name in names if n and (newer or known(ROWS[n].since))]
 
     def load(self, prog_type: int, insns: list[Insn], log: bool = True) -> tuple[int, str]:
         """(descriptor or -errno, log).  A log that is too small would be an error of its own."""
@@ -114,7 +122,7 @@ class Prober:
     def has_helper(self, prog_type: int, helper: int) -> bool:
         """libbpf_probe_bpf_helper(): whatever the verifier says, unless it does not know the function."""
         fd, log = self.load(prog_type, [Insn(BPF_JMP | BPF_CALL, 0, 0, 0, helper), EXIT])
-        return fd >= 0 or ("invalid func " not in log and "unknown func " not in log)
+        return fd >= 0 or not any(words in log for words in self.unknown)
 
     def has_map_type(self, map_type: int) -> bool:
         """probe_map_create()."""
@@ -157,19 +165,19 @@ class Prober:
         return int(fd)
 
 
-def probe_features(machine: Machine, full: bool = False) -> Report:
-    """All of it, under bpftool's JSON keys."""
-    prober = Prober(machine)
+def probe_features(machine: Machine, full: bool = False, newer: bool = False) -> Report:
+    """All of it, under bpftool's JSON keys; `newer`: also what bpftool 7.1.0 does not know."""
+    prober = Prober(machine, newer)
     programs = {name: prober.has_prog_type(number) for number, name in prober.prog_types}
-    maps = {row.name.lower(): prober.has_map_type(row.number) for row in map_types()}
+    maps = {row.name.lower(): prober.has_map_type(row.number) for row in prober.map_types}
     helpers: dict[str, list[str]] = {}
     for number, name in prober.prog_types:
         have: list[str] = []
         if programs[name] and number not in EXPECTED:
             have = [
                 "bpf_" + helper
-                for func, helper in sorted(uapi.HELPER_NAMES.items())
-                if func and (full or helper not in NOISY_HELPERS) and prober.has_helper(number, func)
+                for func, helper in prober.helpers
+                if (full or helper not in NOISY_HELPERS) and prober.has_helper(number, func)
             ]
         helpers[f"{name}_available_helpers"] = have
     return {

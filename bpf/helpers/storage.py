@@ -1,4 +1,4 @@
-"""Local storage.  kernel/bpf/bpf_task_storage.c, bpf_inode_storage.c, net/core/bpf_sk_storage.c."""
+"""Local storage.  kernel/bpf/bpf_task_storage.c, bpf_inode_storage.c, bpf_cgrp_storage.c, net/core/bpf_sk_storage.c."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ from bpf.maps.storage import LocalStorageMap
     args="CONST_MAP_PTR PTR_TO_BTF_ID:task_struct PTR_TO_MAP_VALUE_OR_NULL ANYTHING",
     given="bpf_tracing",
     maps="TASK_STORAGE",
+)
+@prototype(
+    "cgrp_storage_get",
+    210,
+    "6.2",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID_OR_NULL:cgroup PTR_TO_MAP_VALUE_OR_NULL ANYTHING",
+    given="base_bpf",
+    maps="CGRP_STORAGE",
 )
 @prototype(
     "inode_storage_get",
@@ -65,6 +74,14 @@ def storage_get(rt: Runtime, map_ptr: int, owner: int, value: int, flags: int) -
     args="CONST_MAP_PTR PTR_TO_BTF_ID:task_struct",
     given="bpf_tracing",
     maps="TASK_STORAGE",
+)
+@prototype(
+    "cgrp_storage_delete",
+    211,
+    "6.2",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID_OR_NULL:cgroup",
+    given="base_bpf",
+    maps="CGRP_STORAGE",
 )
 @prototype(
     "inode_storage_delete",

@@ -18,7 +18,7 @@ RECORDS_SINCE: Final = "6.2"  # aa3496accc41, db559117828d
 _ANYWHERE_SINCE: Final = "6.4"  # 6d5689f7ef08: kernel pointers in local storage and hashes by processor
 _KPTRS_LATER: Final = frozenset({
     uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH, uapi.BPF_MAP_TYPE_SK_STORAGE,
-    uapi.BPF_MAP_TYPE_INODE_STORAGE, uapi.BPF_MAP_TYPE_TASK_STORAGE,
+    uapi.BPF_MAP_TYPE_INODE_STORAGE, uapi.BPF_MAP_TYPE_TASK_STORAGE, uapi.BPF_MAP_TYPE_CGRP_STORAGE,
 })  # fmt: skip
 _KPTRS: Final = fields.KPTRS | {fields.REFCOUNT}
 

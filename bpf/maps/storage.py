@@ -1,6 +1,7 @@
 """Values that hang on a task, an inode, a socket or a cgroup.
 
-kernel/bpf/bpf_local_storage.c, bpf_task_storage.c, bpf_inode_storage.c, net/core/bpf_sk_storage.c, local_storage.c.
+kernel/bpf/bpf_local_storage.c, bpf_task_storage.c, bpf_inode_storage.c, bpf_cgrp_storage.c,
+local_storage.c, net/core/bpf_sk_storage.c.
 The owner is named by the kernel address of its struct; from user space by a descriptor (a pidfd, an open file).
 """
 
@@ -162,6 +163,24 @@ class TaskStorageMap(LocalStorageMap):
 
     def may_own(self, owner: int) -> bool:
         return self.host.task_referenced(owner)
+
+
+@map_type(
+    32,
+    "CGRP_STORAGE",
+    since="6.2",
+    commit="c4bcfb38a95e",
+    struct="bpf_local_storage_map",
+    helpers="cgrp_storage_get cgrp_storage_delete",
+    sleepable="6.2",
+    lock=True,
+    btf="keyless",
+    probe=Probe(4, 8, 0, uapi.BPF_F_NO_PREALLOC, "storage_btf"),
+)
+class CgrpStorageMap(LocalStorageMap):
+    """BPF_MAP_TYPE_CGRP_STORAGE; user space names a control group by a descriptor of its directory."""
+
+    owner_kind = "cgroup"
 
 
 @map_type(

@@ -24,6 +24,8 @@ from bpf.syscall.test_functions import Steps
 # sizeof(union bpf_attr) by version.
 ATTR_SIZES: tuple[tuple[str, int], ...] = (
     #  since    bytes
+    ("6.18", 168),
+    ("6.9", 152),
     ("5.17", 144),
     ("5.14", 128),
     ("5.0", 120),
@@ -36,7 +38,7 @@ RFC_ATTR_SIZE = 40
 
 _MAP_CREATE = """map_type:0 key_size:4 value_size:8 max_entries:12 map_flags:16 inner_map_fd:20 numa_node:24
     map_name:28/16 map_ifindex:44 btf_fd:48 btf_key_type_id:52 btf_value_type_id:56 btf_vmlinux_value_type_id:60
-    map_extra:64/8"""
+    map_extra:64/8 value_type_btf_obj_fd:72 map_token_fd:76"""
 _ELEM = "map_fd:0 key:8/8 value:16/8 next_key:16/8 flags:24/8"
 _BATCH = "in_batch:0/8 out_batch:8/8 keys:16/8 values:24/8 count:32 map_fd:36 elem_flags:40/8 flags:48/8"
 _PROG_LOAD = """prog_type:0 insn_cnt:4 insns:8/8 license:16/8 log_level:24 log_size:28 log_buf:32/8 kern_version:40
@@ -90,6 +92,7 @@ def _layout(text: str, *ends: tuple[str, int]) -> Layout:
 LAYOUTS: dict[int, Layout] = {
     0: _layout(
         _MAP_CREATE,
+        ("6.9", 80),
         ("5.16", 72),
         ("5.6", 64),
         ("4.18", 60),

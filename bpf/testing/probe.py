@@ -92,6 +92,11 @@ class Probe:
             yield from (f"\t- {helper}" for helper in found)
 
 
+def known(since: str) -> bool:
+    """bpftool 7.1.0, that of Linux 6.1, asks for what came with this version."""
+    return NEWEST.at_least(since)
+
+
 def _available(what: str, have: bool) -> str:
     return f"{what} is {'available' if have else 'NOT available'}"
 
@@ -99,7 +104,7 @@ def _available(what: str, have: bool) -> str:
 def prog_type_names(version: KernelVersion = NEWEST) -> dict[int, str]:
     """bpftool's name of each program type."""
     rows = RFC_PROGRAM_TYPES if version.is_rfc else PROGRAM_TYPES
-    return {number: row.name.lower() for number, row in sorted(rows.items())}
+    return {n: row.name.lower() for n, row in sorted(rows.items()) if version.is_rfc or known(row.since)}
 
 
 def _modern_helpers(version: KernelVersion, prog_type: int, config: frozenset[str]) -> tuple[str, ...]:
@@ -131,7 +136,7 @@ def helpers_of(
 def probe(version: KernelVersion, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1) -> Probe:
     """Ask everything.  `full` includes helpers that bpftool leaves out by default."""
     progs = prog_type_names(version)
-    maps = {row.number: row.name.lower() for row in map_types()}
+    maps = {row.number: row.name.lower() for row in map_types() if known(row.since)}
     return Probe(
         {name: features.has_prog_type(version, n) for n, name in progs.items()},
         {name: has_map_type(version, n) for n, name in maps.items()},

@@ -1,4 +1,4 @@
-"""All program types: a row each, with everything about a type that is not code.  Linux 3.18 to 6.1.
+"""All program types: a row each, with everything about a type that is not code.  Linux 3.18 to 7.2.
 
 include/linux/bpf_types.h, the bpf_verifier_ops and bpf_prog_ops of each type, the rules of kernel/bpf/syscall.c about
 loading and attaching, and section_defs[] of tools/lib/bpf/libbpf.c (libbpf 1.1).  What implements a row is found by the words
@@ -685,6 +685,7 @@ declare(
     kfuncs="struct_ops",
     needs="bpf perfmon",
     traits="btf_target",
+    load_as="STRUCT_OPS@6.4",
     sections="struct_ops+",
     missing="registered as congestion control, which no connection uses; test runs of bpf_dummy_ops",
 )
@@ -741,6 +742,22 @@ declare(
     test_run="syscall",
     traits="checked",
     sections="syscall - sleep",
+)
+declare(
+    32,
+    "NETFILTER",
+    "6.4",
+    "fd9c663b9ad6",
+    context="bpf_nf_ctx",
+    kernel_context="bpf_nf_ctx",
+    helpers="nf",
+    kfuncs="netfilter",
+    needs="bpf net_admin",
+    traits="checked",
+    attach="NETFILTER@6.4",
+    probe_attach="NETFILTER",
+    sections="netfilter NETFILTER",
+    missing="attaching to a hook, test runs: verified only",
 )
 
 # The tree of January 2015.  Its helpers and contexts are in bpf/verifier/classic/types.py.

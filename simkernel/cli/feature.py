@@ -23,7 +23,8 @@ def feature() -> None:
 @machine_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON document with bpftool's keys.")
 @click.option("--full", is_flag=True, help="Helpers that write to the log or touch user memory too.")
-def probe(arch: str, kernel: str, as_json: bool, full: bool) -> None:
+@click.option("--newer", is_flag=True, help="What bpftool 7.1.0 (that of Linux 6.1) does not ask for, too.")
+def probe(arch: str, kernel: str, as_json: bool, full: bool, newer: bool) -> None:
     """Try program types, map types and helpers on a machine of that version, and print what works."""
     from simkernel.machine import boot
 
@@ -32,7 +33,7 @@ def probe(arch: str, kernel: str, as_json: bool, full: bool) -> None:
     except ValueError as error:
         print(f"simkernel feature probe: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    found = probe_features(machine, full)
+    found = probe_features(machine, full, newer)
     print(json.dumps(found, indent=4) if as_json else text(found), end="\n" if as_json else "")
 
 

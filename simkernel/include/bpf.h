@@ -72,6 +72,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_TASK_STORAGE,
 	BPF_MAP_TYPE_BLOOM_FILTER,
 	BPF_MAP_TYPE_USER_RINGBUF,
+	BPF_MAP_TYPE_CGRP_STORAGE, /* since 6.2 */
 };
 enum bpf_prog_type {
 	BPF_PROG_TYPE_UNSPEC,
@@ -106,6 +107,7 @@ enum bpf_prog_type {
 	BPF_PROG_TYPE_LSM,
 	BPF_PROG_TYPE_SK_LOOKUP,
 	BPF_PROG_TYPE_SYSCALL,
+	BPF_PROG_TYPE_NETFILTER, /* since 6.4 */
 };
 enum bpf_attach_type {
 	BPF_CGROUP_INET_INGRESS,
@@ -152,6 +154,8 @@ enum bpf_attach_type {
 	BPF_PERF_EVENT,
 	BPF_TRACE_KPROBE_MULTI,
 	BPF_LSM_CGROUP,
+	BPF_STRUCT_OPS, /* since 6.4 */
+	BPF_NETFILTER, /* since 6.4 */
 	__MAX_BPF_ATTACH_TYPE,
 };
 enum bpf_link_type {
@@ -378,6 +382,8 @@ enum bpf_func_id {
 	BPF_FUNC_tcp_raw_check_syncookie_ipv6,
 	BPF_FUNC_ktime_get_tai_ns,
 	BPF_FUNC_user_ringbuf_drain,
+	BPF_FUNC_cgrp_storage_get, /* since 6.2 */
+	BPF_FUNC_cgrp_storage_delete, /* since 6.2 */
 	__BPF_FUNC_MAX_ID,
 };
 enum bpf_cgroup_iter_order {

@@ -39,7 +39,7 @@ from simkernel.fs.bpffs import BpfInode
 from simkernel.fs.cgroup import Cgroup as FsCgroup
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.fdtable import files_of
-from simkernel.fs.inode import Path, to_str
+from simkernel.fs.inode import File, Path, to_str
 from simkernel.fs.pseudo import PseudoInode
 from simkernel.kernel.namespaces import KINDS
 from simkernel.net.core.netns import Net
@@ -227,9 +227,18 @@ class BpfSide(ABC):
             raise KernelError(EBADF, "not a perf event")
         return found
 
+    def _published_group(self, file: File) -> int:
+        """The struct cgroup of a group's directory.  EBADF."""
+        group = self._group_of(file)
+        self.k.vfs.cgroups.publish(group)
+        return group.addr
+
     def fd_cgroup(self, fd: int) -> Cgroup:
         """EBADF for what is no directory of a group."""
-        inode = self.k.vfs.fget(fd).f_inode
+        return self._group_of(self.k.vfs.fget(fd))
+
+    def _group_of(self, file: File) -> FsCgroup:
+        inode = file.f_inode
         if not isinstance(inode, PseudoInode) or not isinstance(inode.node, FsCgroup):
             raise KernelError(EBADF, "not a control group")
         return inode.node
@@ -269,6 +278,8 @@ class BpfSide(ABC):
         file = self.k.vfs.fget(fd)
         if kind == "inode":
             return self.k.vfs.mirror.inode(file.f_inode)
+        if kind == "cgroup":
+            return self._published_group(file)
         if kind == "sock":
             return file.private_data.sk.addr if isinstance(file.private_data, Socket) else 0
         return self.k.pidfds.task(self.k, fd)[0].addr if kind == "task" else 0

@@ -313,6 +313,13 @@ class CgroupFs(_Base, FsPrograms):
                 return answer, new, mem.read_uint(ppos, 8)
 
 
+def _removed(bpf: Bpf, group: Cgroup) -> None:
+    """A group's directory is removed."""
+    group_gone(bpf, group)
+    if group.addr:
+        bpf.owner_gone(group.addr)
+
+
 def install(k: WatchedKernel, bpf: Bpf, devices: XdpPrograms) -> None:
     """At boot."""
     k.net.programs = CgroupNet(k, bpf, devices)
@@ -320,7 +327,7 @@ def install(k: WatchedKernel, bpf: Bpf, devices: XdpPrograms) -> None:
     k.net.cgroup_of_maker = lambda: k.vfs.cgroups.of(k.current)
     k.vfs.programs = k.vfs.sysctl.programs = CgroupFs(k, bpf)
     groups = k.vfs.cgroups
-    groups.removed.append(lambda group: group_gone(bpf, group))
+    groups.removed.append(lambda group: _removed(bpf, group))
 
     def attach(group: Cgroup, task: Task, whole: bool, move: Callable[[], int]) -> int:
         if not bpf.host.any_watched(("cgroup_attach_task",)):

@@ -26,6 +26,7 @@ from bpf.verifier.context.ctx_net import (
     SYSCTL,
     TC_CLS_ACT,
     XDP,
+    netfilter,
     sk_lookup,
     sock_filter,
 )
@@ -76,6 +77,7 @@ CHECKS: dict[int, Check] = {
     uapi.BPF_PROG_TYPE_LSM: lsm,
     uapi.BPF_PROG_TYPE_SK_LOOKUP: sk_lookup,
     uapi.BPF_PROG_TYPE_SYSCALL: syscall,
+    uapi.BPF_PROG_TYPE_NETFILTER: netfilter,
 }
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from arch.abi.internal import READ
 from bpf import uapi
+from bpf.btf import Kind
 from bpf.verifier.context.ctx_layout import (
     BPF_CGROUP_DEV_CTX,
     BPF_SK_LOOKUP,
@@ -328,6 +329,19 @@ def sk_lookup(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo)
         info.ctx_field_size = 2
         return size <= 2
     return SK_LOOKUP.check(prog, off, size, access, info)
+
+
+_NETFILTER = {0: "nf_hook_state", 8: "sk_buff"}  # struct bpf_nf_ctx: two pointers
+
+
+def netfilter(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
+    """nf_is_valid_access() of net/netfilter/nf_bpf_link.c: what the hook was called with, and the packet."""
+    name = _NETFILTER.get(off)
+    if access != READ or size != 8 or name is None or prog.vmlinux is None:
+        return False
+    info.reg_type, info.btf = t.PTR_TO_BTF_ID | t.PTR_TRUSTED, prog.vmlinux
+    info.btf_id = prog.vmlinux.find(name, Kind.STRUCT)
+    return info.btf_id > 0
 
 
 # -- control groups ------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ class CtxUser(Protocol):
     expected_attach_type: int
     caps: set[str]
     version: KernelVersion
+    vmlinux: Btf | None  # the kernel's types
     word_size: int  # of a kernel pointer, in bytes
     pt_regs_size: int  # of struct pt_regs, in bytes
     user_regs_size: int  # of bpf_user_pt_regs_t, the registers at the start of struct bpf_perf_event_data

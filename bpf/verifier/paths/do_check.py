@@ -313,6 +313,7 @@ _BOOLEAN: Final = frozenset(
         uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
         uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
         uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
+        uapi.BPF_PROG_TYPE_NETFILTER,  # NF_DROP, NF_ACCEPT
     }
 )
 _ALWAYS_ONE: Final = frozenset(

@@ -317,6 +317,7 @@ FUNC_PROTOS: dict[str, Rule] = {
     "bpf_lsm": _lsm,
     "sk_lookup": _then(tables.SK_LOOKUP, _sk_base),
     "syscall_prog": _syscall,
+    "nf": _base,
 }
 SWITCHES = {row.number: row.helpers for row in program_types() if row.helpers}
 

@@ -71,7 +71,12 @@ _CALL_OR_PACKET = {BPF_JMP | BPF_CALL} | {BPF_LD | mode | size for mode in (BPF_
 _ADD_SUB = (BPF_ALU64 | BPF_ADD | BPF_X, BPF_ALU64 | BPF_SUB | BPF_X)
 _LD_ABS_HELPER = {0x10: "bpf_skb_load_helper_8_no_cache", 0x08: "bpf_skb_load_helper_16_no_cache"}
 _LOOKED_AT = frozenset(_DIV_MOD | {code ^ BPF_X for code in _DIV_MOD} | set(_ADD_SUB) | _CALL_OR_PACKET)
-_STORAGE_GET = {uapi.BPF_FUNC_task_storage_get, uapi.BPF_FUNC_sk_storage_get, uapi.BPF_FUNC_inode_storage_get}
+_STORAGE_GET = {
+    uapi.BPF_FUNC_task_storage_get,
+    uapi.BPF_FUNC_sk_storage_get,
+    uapi.BPF_FUNC_inode_storage_get,
+    uapi.BPF_FUNC_cgrp_storage_get,
+}
 
 
 def div_mod_by_minus_one(insn: Insn) -> list[Insn]:

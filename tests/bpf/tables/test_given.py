@@ -13,10 +13,6 @@ from bpf.verifier.protos import choose
 
 RECORDED = Path(__file__).resolve().parents[2] / "data/helpers_given.json.gz"
 ROWS = json.loads(gzip.decompress(RECORDED.read_bytes()))
-NOT_THERE = {  # docs/differences.md
-    "6.12": {"cgrp_storage_get", "cgrp_storage_delete"},
-    "7.2": {"cgrp_storage_get", "cgrp_storage_delete"},
-}
 
 
 def names(bits):
@@ -26,7 +22,6 @@ def names(bits):
 
 @pytest.mark.parametrize("version", ROWS)
 def test_every_helper_in_every_kind_of_program(version):
-    later = {"helper 210": "cgrp_storage_get", "helper 211": "cgrp_storage_delete"}
     for prog_type, attach_type, target, flags, given, refused in ROWS[version]:
         prog = choose.ProgramFacts(
             prog_type,
@@ -36,7 +31,6 @@ def test_every_helper_in_every_kind_of_program(version):
             sleepable=bool(flags & uapi.BPF_F_SLEEPABLE),
         )
         ours = {row.name: proto for row in helper_rows() if (proto := choose.get_func_proto(row.number, prog))}
-        expected = {later.get(name, name) for name in names(given)} - NOT_THERE.get(version, set())
         place = (prog_type, attach_type, target, flags)
-        assert set(ours) == expected, place
+        assert set(ours) == names(given), place
         assert {name for name, proto in ours.items() if not choose.helper_allowed(proto, prog)} == names(refused), place

@@ -27,7 +27,7 @@ LAYOUTS = {layout.name for layout in vars(ctx_layout).values() if isinstance(lay
 TOY = """
 from bpf.versions.program_types import declare
 
-declare(32, "TOY", "6.0", context="xdp_md", kernel_context="xdp_buff", helpers="xdp", convert="xdp", test_run="xdp",
+declare(33, "TOY", "6.0", context="xdp_md", kernel_context="xdp_buff", helpers="xdp", convert="xdp", test_run="xdp",
         needs="bpf perfmon", packets="read", traits="checked cgroup", sections="toy+ - sleep kprobe")
 
 from arch.abi.version import KernelVersion
@@ -41,20 +41,20 @@ from bpf.verifier.rewrite.ctx_access import CONVERTERS
 from bpf.versions import features
 
 old, new = KernelVersion.parse("5.19"), KernelVersion.parse("6.1")
-assert features.has_prog_type(new, 32) and not features.has_prog_type(old, 32)
+assert features.has_prog_type(new, 33) and not features.has_prog_type(old, 33)
 section = find("toy/x")
-assert section.prog_type == 32 and section.flags == SLEEPABLE and section.attach == "kprobe"
+assert section.prog_type == 33 and section.flags == SLEEPABLE and section.attach == "kprobe"
 assert probe(new).prog_types["toy"] and not probe(old).prog_types["toy"]
 assert "bpf_xdp_adjust_head" in probe(new).helpers["toy"]
-assert test_run._RUNS[32] is test_run._run_xdp and CONVERTERS[32] is CONVERTERS[6]
-assert CTX_CONVERT[32] == (("xdp_md",), "xdp_buff")
-assert 32 in attach_rules.PERFMON_PROG_TYPES & attach_rules.PACKET_READ_ONLY_PROG_TYPES & link.CGROUP_TYPES
-assert attach_rules.EXPECTED_ATTACH_TYPES[32] == (0,)
+assert test_run._RUNS[33] is test_run._run_xdp and CONVERTERS[33] is CONVERTERS[6]
+assert CTX_CONVERT[33] == (("xdp_md",), "xdp_buff")
+assert 33 in attach_rules.PERFMON_PROG_TYPES & attach_rules.PACKET_READ_ONLY_PROG_TYPES & link.CGROUP_TYPES
+assert attach_rules.EXPECTED_ATTACH_TYPES[33] == (0,)
 
 from docs.bpf_tables import page
 from simkernel.probe_features import EXTRA
 
-assert EXTRA[32] == {}
+assert EXTRA[33] == {}
 assert "`TOY`" in page()
 """
 

@@ -110,6 +110,14 @@ def test_random_programs_are_answered_as_by_the_real_kernel(name, version, level
     assert summary.wrongly_accepted == [] and summary.differences == []
 
 
+def test_programs_of_netfilter_and_values_of_groups():
+    """Contexts, return values, attach types and helpers of the one, bpf_cgrp_storage_get() of the other, on 7.2."""
+    file = read_cases(DATA / "netfilter_7_2.json.gz")
+    options = Options(KernelVersion.parse("7.2"), log_level=1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == [] and summary.verdicts.equal == 55
+
+
 # random programs of tests/oracle/kernel_programs.py: pointers of the kernel followed and handed to its functions, read sections,
 # references, iterators.  Verdicts and errnos are all equal, logs (level 1, 2) at least so many; 7.2 tells its analyses at level 2
 KERNEL_POINTERS = [("6.12", 1, 220), ("6.12", 2, 220), ("7.2", 1, 160)]
