@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.capability import CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_SYS_CHROOT
-from arch.abi.errno import EACCES, EINVAL, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, ERANGE, EROFS  # fmt: skip
+from arch.abi.errno import EACCES, EINVAL, ENAMETOOLONG, ENOENT, ENOTDIR, EOPNOTSUPP, EPERM, ERANGE, EROFS  # fmt: skip
 from arch.abi.fcntl import AT_EACCESS, AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PATH_MAX
 from arch.abi.mount import MS_NOEXEC
@@ -98,6 +98,8 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
     inode, cred = path.dentry.inode, k.vfs.cred()
     if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
         return -EPERM
+    if inode.is_link and k.vfs.names.link_modes_fixed:
+        return -EOPNOTSUPP
     mode = mode & S_IALLUGO | inode.i_mode & S_IFMT
     if not in_group(cred, inode.i_gid) and not cred.capable(CAP_FSETID, inode):
         mode &= ~S_ISGID
@@ -138,6 +140,19 @@ def sys_chmod(k: FsKernel, filename: int, mode: int) -> Body:
 def sys_fchmodat(k: FsKernel, dfd: int, filename: int, mode: int) -> Body:
     """fchmodat(2)."""
     path = k.vfs.user_path(dfd, get_path_name(k, filename))
+    return (yield from with_path(k, path, "chmod_common", mode))
+
+
+@syscall(
+    "fchmodat2", "int dfd, const char *filename, umode_t mode, unsigned int flags", source="fs/open.c", since="6.6"
+)
+def sys_fchmodat2(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> Body:
+    """fchmodat2(2): of the link itself, of what a descriptor names.  EINVAL."""
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
+        return -EINVAL
+    empty = bool(flags & AT_EMPTY_PATH)
+    follow = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    path = k.vfs.user_path(dfd, get_path_name(k, filename, empty), follow, empty)
     return (yield from with_path(k, path, "chmod_common", mode))
 
 

@@ -9,6 +9,7 @@ from arch.errors import KernelError
 from simkernel.fs import (
     aio,
     attributes,
+    cachestat,
     calls32,
     copy,
     coredump,
@@ -65,7 +66,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    aio, attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fanotify, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, userfaultfd, xattr,
+    aio, attributes, cachestat, calls32, copy, coredump, devices, eventfd, eventpoll, fanotify, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, userfaultfd, xattr,
 )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ class Features:
         self.seq_read_iter = has("5.10")
         self.kernfs_iter = has("5.10")
         self.no_default_splice = has("5.10")  # sendfile needs splice_read
+        self.link_modes_fixed = has("6.6")  # chmod of a symbolic link: EOPNOTSUPP
         self.no_llseek = not has("6.0")  # a function; since then the name of no function at all
         self.splice_from_devices = has("6.0")  # sendfile from what can seek, not from regular files alone
         self.tty_iter = has("5.12")

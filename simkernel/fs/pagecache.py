@@ -154,6 +154,12 @@ class Mapping:
             done += step
         return done
 
+    def count(self, first: int, last: int) -> int:
+        """How many of these pages are there, both ends included."""
+        if last - first < len(self.pages):
+            return sum(index in self.pages for index in range(first, last + 1))
+        return sum(first <= index <= last for index in self.pages)
+
     def truncate(self, size: int) -> None:
         """Forget pages beyond `size`; the tail of the last page becomes zeros."""
         first = (size + PAGE_SIZE - 1) >> PAGE_SHIFT

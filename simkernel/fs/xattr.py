@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 from arch.abi.capability import CAP_FOWNER, CAP_SYS_ADMIN
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODATA, EOPNOTSUPP, EPERM, ERANGE, EROFS
-from arch.abi.fcntl import AT_FDCWD
-from arch.abi.limits import XATTR_NAME_MAX
+from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
+from arch.abi.limits import PAGE_SIZE, XATTR_NAME_MAX
 from arch.abi.stat import S_ISVTX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.inode import Inode, Path, inode_permission
+from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.pagecache import xattr_room
 from simkernel.kernel.kfunc import syscall
@@ -107,6 +108,104 @@ def _give(k: FsKernel, data: bytes, address: int, size: int) -> int:
     return len(data)
 
 
+AT_FLAGS = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH
+XATTR_ARGS = 16  # sizeof(struct xattr_args): value, size, flags
+
+
+def _at(k: FsKernel, dfd: int, name: int, flags: int) -> Path:
+    """The file of a call with `at`; a descriptor alone where the name is empty.  EINVAL and what the walk says."""
+    empty = bool(flags & AT_EMPTY_PATH)
+    text = get_path_name(k, name, empty) if name or not empty else ""
+    if not text and empty and dfd != AT_FDCWD:
+        return k.vfs.fget(dfd).f_path
+    return k.vfs.user_path(dfd, text, 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW, empty)
+
+
+def _xattr_args(k: FsKernel, args: int, usize: int) -> tuple[int, int, int]:
+    """(address of the value, its size, flags).  EINVAL, E2BIG, EFAULT."""
+    if usize < XATTR_ARGS:
+        raise KernelError(EINVAL)
+    if usize > PAGE_SIZE:
+        raise KernelError(E2BIG)
+    raw = k.usercopy.copy_from_user(args, usize)
+    if any(raw[XATTR_ARGS:]):
+        raise KernelError(E2BIG)
+    value, rest = int.from_bytes(raw[:8], k.mem.byteorder), raw[8:]
+    return value, int.from_bytes(rest[:4], k.mem.byteorder), int.from_bytes(rest[4:8], k.mem.byteorder)
+
+
+def _at_flags(flags: int) -> None:
+    if flags & ~AT_FLAGS:
+        raise KernelError(EINVAL)
+
+
+@syscall(
+    "setxattrat",
+    "int dfd, const char *pathname, unsigned int at_flags, const char *name, const struct xattr_args *uargs, size_t usize",
+    source="fs/xattr.c",
+    since="6.13",
+)
+def sys_setxattrat(k: FsKernel, dfd: int, pathname: int, at_flags: int, name: int, uargs: int, usize: int) -> int:
+    """setxattr(2) of what is named by directory, path and flags."""
+    value, size, flags = _xattr_args(k, uargs, usize)
+    _at_flags(at_flags)
+    if flags & ~(XATTR_CREATE | XATTR_REPLACE):
+        return -EINVAL
+    key = _name(k, name)
+    if size > XATTR_SIZE_MAX:
+        return -E2BIG
+    data = k.usercopy.copy_from_user(value, size) if size else b""
+    return vfs_setxattr(k, _at(k, dfd, pathname, at_flags), key, data, flags)
+
+
+@syscall(
+    "getxattrat",
+    "int dfd, const char *pathname, unsigned int at_flags, const char *name, struct xattr_args *uargs, size_t usize",
+    source="fs/xattr.c",
+    since="6.13",
+)
+def sys_getxattrat(k: FsKernel, dfd: int, pathname: int, at_flags: int, name: int, uargs: int, usize: int) -> int:
+    """getxattr(2) likewise."""
+    value, size, flags = _xattr_args(k, uargs, usize)
+    if flags:
+        return -EINVAL
+    _at_flags(at_flags)
+    key = _name(k, name)
+    return _give(k, vfs_getxattr(k, _at(k, dfd, pathname, at_flags), key), value, min(size, XATTR_SIZE_MAX))
+
+
+def _list(k: FsKernel, path: Path, buf: int, size: int) -> int:
+    """Names with their NUL, newest first; trusted ones for those who may read them."""
+    names = reversed(path.dentry.inode.xattrs or {})
+    shown = [n for n in names if not n.startswith(TRUSTED) or k.capable(CAP_SYS_ADMIN)]
+    return _give(k, b"".join(n + b"\0" for n in shown), buf, size)
+
+
+@syscall(
+    "listxattrat",
+    "int dfd, const char *pathname, unsigned int at_flags, char *list, size_t size",
+    source="fs/xattr.c",
+    since="6.13",
+)
+def sys_listxattrat(k: FsKernel, dfd: int, pathname: int, at_flags: int, buf: int, size: int) -> int:
+    """listxattr(2) likewise."""
+    _at_flags(at_flags)
+    return _list(k, _at(k, dfd, pathname, at_flags), buf, size)
+
+
+@syscall(
+    "removexattrat",
+    "int dfd, const char *pathname, unsigned int at_flags, const char *name",
+    source="fs/xattr.c",
+    since="6.13",
+)
+def sys_removexattrat(k: FsKernel, dfd: int, pathname: int, at_flags: int, name: int) -> int:
+    """removexattr(2) likewise."""
+    _at_flags(at_flags)
+    key = _name(k, name)
+    return vfs_setxattr(k, _at(k, dfd, pathname, at_flags), key, None, 0)
+
+
 def _declare_xattrs() -> None:
     """The twelve calls differ in how they name the file."""
     by: dict[str, tuple[str, Find]] = {
@@ -132,10 +231,8 @@ def _declare_xattrs() -> None:
             return vfs_setxattr(k, path, key, k.usercopy.copy_from_user(value, size) if size else b"", flags)
 
         def list_(k: FsKernel, where: int, buf: int, size: int, find: Find = find) -> int:
-            """listxattr(2): names with their NUL, newest first; trusted ones for those who may read them."""
-            names = reversed(find(k, where).dentry.inode.xattrs or {})
-            shown = [n for n in names if not n.startswith(TRUSTED) or k.capable(CAP_SYS_ADMIN)]
-            return _give(k, b"".join(n + b"\0" for n in shown), buf, size)
+            """listxattr(2)."""
+            return _list(k, find(k, where), buf, size)
 
         def remove(k: FsKernel, where: int, name: int, find: Find = find) -> int:
             """removexattr(2)."""

@@ -104,6 +104,7 @@ class Mm:
         self.ioctx_table: dict[int, object] = {}  # contexts of asynchronous I/O: simkernel/fs/aio.py
         self.dumpable, self.dump_filter = 1, 0x33  # SUID_DUMP_*, and what a core holds: MMF_DUMP_* from bit 0
         self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
+        self.sealed: tuple[tuple[int, int], ...] = ()  # (start, end) of mseal(2)
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
         self.userfault_wp: set[int] = set()  # pages whose writes user space is told of first: userfault.py
@@ -594,6 +595,11 @@ class Mm:
 
 
 _COPIED = (
+<<<<<<< HEAD
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end", "env_start",
     "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable", "dump_filter",
+=======
+    "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end",
+    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "sealed",
+>>>>>>> ef0924d (System calls that came after 6.1: cachestat, fchmodat2, futexes by calls of their own, mseal, attributes by directory, security modules)
 )  # fmt: skip

@@ -36,6 +36,8 @@ from simkernel.kernel.futexes import ANY, FutexWaiter, forget, key_of, queue_of,
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
+FLAGS_STRICT = 0x100  # kernel/futex/futex.h, since 6.7: sys_futex_wake() means the number that it is given
+
 
 @kernel_function(
     "int futex_wait(u32 *uaddr, unsigned int flags, u32 val, ktime_t *abs_time, u32 bitset)",
@@ -43,6 +45,22 @@ from simkernel.kernel.task import Task
 )
 def futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bitset: int) -> Body:
     """Sleep while *uaddr == val.  EAGAIN, ETIMEDOUT, EINTR.  `until` is the monotonic time in ns, 0 for ever."""
+    if k.version.at_least("6.7"):
+        return (yield k.call("__futex_wait", uaddr, flags, val, until, bitset))
+    return (yield from _wait(k, uaddr, val, until, bitset))
+
+
+@kernel_function(
+    "int __futex_wait(u32 *uaddr, unsigned int flags, u32 val, struct hrtimer_sleeper *to, u32 bitset)",
+    source="kernel/futex/waitwake.c",
+    since="6.7",
+)
+def __futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bitset: int) -> Body:
+    """What futex_wait() and futex_wait(2) have in common."""
+    return (yield from _wait(k, uaddr, val, until, bitset))
+
+
+def _wait(k: KernelFace, uaddr: int, val: int, until: int, bitset: int) -> Body:
     if not bitset:
         raise KernelError(EINVAL)
     key = key_of(k, uaddr)
@@ -70,10 +88,13 @@ def futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bits
     "int futex_wake(u32 *uaddr, unsigned int flags, int nr_wake, u32 bitset)", source="kernel/futex/waitwake.c"
 )
 def futex_wake(k: KernelFace, uaddr: int, flags: int, nr_wake: int, bitset: int) -> int:
-    """Wake sleepers; how many."""
+    """Wake sleepers; how many.  With FLAGS_STRICT none where none are asked for."""
     if not bitset:
         raise KernelError(EINVAL)
-    return wake(k, key_of(k, uaddr), max(nr_wake, 1), bitset)
+    key = key_of(k, uaddr)
+    if flags & FLAGS_STRICT and not nr_wake:
+        return 0
+    return wake(k, key, max(nr_wake, 1), bitset)
 
 
 def _wake_op(k: KernelFace, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: int) -> int:

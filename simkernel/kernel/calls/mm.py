@@ -7,13 +7,21 @@ from arch.abi.errno import EAGAIN, EBADF, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOT
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     LEGACY_MAP_MASK,
+    MADV_DONTFORK,
+    MADV_DONTNEED,
+    MADV_DONTNEED_LOCKED,
+    MADV_FREE,
+    MADV_REMOVE,
+    MADV_WIPEONFORK,
     MAP_ANONYMOUS,
+    MAP_FIXED,
     MAP_LOCKED,
     MAP_SHARED_VALIDATE,
     MAP_TYPE,
     PKEY_ACCESS_MASK,
     PROT_GROWSDOWN,
     PROT_GROWSUP,
+    PROT_WRITE,
 )
 from arch.abi.resource import RLIMIT_MEMLOCK
 from arch.errors import KernelError
@@ -37,6 +45,12 @@ def current_mm(k: KernelFace) -> Mm:
     if mm is None:
         raise KernelError(EINVAL)
     return mm
+
+
+def refuse_sealed(mm: Mm, start: int, length: int) -> None:
+    """EPERM where mseal(2) forbids a change."""
+    if any(low < start + page_up(length) and start < high for low, high in mm.sealed):
+        raise KernelError(EPERM)
 
 
 def can_do_mlock(k: KernelFace) -> bool:
@@ -102,6 +116,8 @@ def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: 
     if limit >= 0 and (mm.total_pages() * PAGE_SIZE + length) > limit:
         raise KernelError(ENOMEM)
     target, k.mm.mapping_file = k.mm.mapping_file, None
+    if flags & MAP_FIXED:
+        refuse_sealed(mm, addr, length)
     locked = mm.lock_future or bool(flags & MAP_LOCKED)
     if locked:
         _check_map_locked(k, mm, length)
@@ -154,7 +170,10 @@ def _int(value: int) -> int:
 @syscall("munmap", "unsigned long addr, size_t len", source="mm/mmap.c")
 def sys_munmap(k: KernelFace, addr: int, length: int) -> Body:
     """EINVAL."""
-    return (yield from under_mmap_lock(k, lambda: current_mm(k).unmap(addr, length)))
+    mm = current_mm(k)
+    if addr % PAGE_SIZE == 0:
+        refuse_sealed(mm, addr, length)
+    return (yield from under_mmap_lock(k, lambda: mm.unmap(addr, length)))
 
 
 @syscall("mprotect", "unsigned long start, size_t len, unsigned long prot", source="mm/mprotect.c")
@@ -181,6 +200,8 @@ def do_mprotect_pkey(k: KernelFace, start: int, length: int, prot: int, pkey: in
     if prot & ~(GROWS | 0x1F) or prot & GROWS == GROWS or pkey != NO_PKEY:
         raise KernelError(EINVAL)
     if length:
+        if start % PAGE_SIZE == 0:
+            refuse_sealed(current_mm(k), start, length)
         return (yield from under_mmap_lock(k, lambda: _protect(k, current_mm(k), start, length, prot)))
     elif start & (PAGE_SIZE - 1):
         raise KernelError(EINVAL)
@@ -227,13 +248,24 @@ def _has_pkeys(k: KernelFace) -> None:
 def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int, new_addr: int) -> Body:
     """EINVAL, EFAULT, ENOMEM."""
     mm = current_mm(k)
+    if addr % PAGE_SIZE == 0:
+        refuse_sealed(mm, addr, old_len)
     return (yield from under_mmap_lock(k, lambda: remap(mm, addr, old_len, new_len, flags, new_addr)))
+
+
+DISCARDS = (MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_DONTFORK, MADV_WIPEONFORK, MADV_DONTNEED_LOCKED)
 
 
 @syscall("madvise", "unsigned long start, size_t len_in, int behavior", source="mm/madvise.c")
 def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> int:
     """EINVAL, ENOMEM, EFAULT."""
-    do_madvise(current_mm(k), start, length, behavior, k.arch.word)
+    mm = current_mm(k)
+    if behavior in DISCARDS and mm.sealed:
+        end = start + page_up(length)
+        for vma in mm.overlaps(start, end):
+            if vma.file is None and not vma.prot & PROT_WRITE:  # what could not be written is not to be emptied
+                refuse_sealed(mm, max(start, vma.start), min(end, vma.end) - max(start, vma.start))
+    do_madvise(mm, start, length, behavior, k.arch.word)
     return 0
 
 

@@ -1,0 +1,37 @@
+"""System calls that came after 6.1: programs/newer_calls.c prints here what it printed on real kernels, with ENOSYS for what is not there yet."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from simkernel.machine import boot
+
+PROGRAM = Path(__file__).parent / "programs/newer_calls.c"
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Linked statically."""
+    built = tmp_path_factory.mktemp("built") / "newer_calls"
+    subprocess.run(["gcc", "-static", "-O1", "-w", "-o", built, PROGRAM], check=True)
+    return built
+
+
+@pytest.mark.parametrize("kernel", ["6.1", "6.12", "7.2"])
+def test_what_the_real_kernel_said(program, kernel):
+    machine = boot(kernel=kernel)
+    result = machine.run([machine.install(program)], timeout_host_s=120)
+    assert result.crash is None
+    assert result.text == PROGRAM.with_suffix(f".{kernel}").read_text()
+
+
+def test_events_have_them():
+    """sys_enter_mseal fires on the kernel that has the call."""
+    machine = boot(kernel="6.12")
+    session = machine.session
+    session.enable_event("syscalls:sys_enter_mseal")
+    assert session.syscalls.syscall("mseal", 4096, 4096, 0) == -12
+    assert "sys_mseal(start: 1000, len: 1000, flags: 0)" in session.read_file("/sys/kernel/tracing/trace").decode()
