@@ -229,7 +229,11 @@ def pieces(k: FsKernel, w: Writer, mm: Mm, info: SigInfo) -> Iterator[tuple[int,
 # -- writing it --
 
 
-@kernel_function("void do_coredump(const kernel_siginfo_t *siginfo)", source="fs/coredump.c")
+@kernel_function(
+    "void do_coredump(const kernel_siginfo_t *siginfo)",
+    source="fs/coredump.c",
+    names={None: "do_coredump", "6.17": "vfs_coredump"},
+)
 def do_coredump(k: FsKernel, siginfo: int) -> Body:
     """Stop the other threads, write the file; the exit code says that there is one."""
     task, info = k.current, k.signals.delivering

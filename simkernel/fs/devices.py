@@ -96,7 +96,7 @@ def _random_iter(k: FsKernel, to: int) -> int:
 
 @kernel_function(
     "ssize_t urandom_read_iter(struct kiocb *kiocb, struct iov_iter *iter)", source="drivers/char/random.c",
-    since="5.19",
+    since="5.10",
 )  # fmt: skip
 def urandom_read_iter(k: FsKernel, iocb: int, to: int) -> int:
     """Bytes of the machine's seed."""
@@ -105,7 +105,7 @@ def urandom_read_iter(k: FsKernel, iocb: int, to: int) -> int:
 
 @kernel_function(
     "ssize_t random_read_iter(struct kiocb *kiocb, struct iov_iter *iter)", source="drivers/char/random.c",
-    since="5.19",
+    since="5.10",
 )  # fmt: skip
 def random_read_iter(k: FsKernel, iocb: int, to: int) -> int:
     """Bytes of the machine's seed."""
@@ -120,7 +120,7 @@ def _random_read(k: FsKernel, buf: int, count: int) -> int:
 
 @kernel_function(
     "ssize_t urandom_read(struct file *file, char *buf, size_t nbytes, loff_t *ppos)", source="drivers/char/random.c",
-    until="5.19",
+    until="5.10",
 )  # fmt: skip
 def urandom_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Bytes of the machine's seed."""
@@ -129,7 +129,7 @@ def urandom_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int
 
 @kernel_function(
     "ssize_t random_read(struct file *file, char *buf, size_t nbytes, loff_t *ppos)", source="drivers/char/random.c",
-    until="5.19",
+    until="5.10",
 )  # fmt: skip
 def random_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Bytes of the machine's seed."""
@@ -139,11 +139,30 @@ def random_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
 @kernel_function(
     "ssize_t random_write(struct file *file, const char *buffer, size_t count, loff_t *ppos)",
     source="drivers/char/random.c",
+    until="5.10",
 )
 def random_write(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Entropy is taken and forgotten: runs must repeat."""
     k.usercopy.copy_from_user(buf, min(count, 1 << 20))
     return count
+
+
+@kernel_function(
+    "ssize_t random_write_iter(struct kiocb *kiocb, struct iov_iter *iter)",
+    source="drivers/char/random.c",
+    since="5.10",
+)
+def random_write_iter(k: FsKernel, iocb: int, from_: int) -> int:
+    """The same; EFAULT where nothing could be read."""
+    it = k.vfs.iters[from_]
+    done = 0
+    while it.count:
+        step = min(4096, it.count)
+        taken = len(it.copy_from(step))
+        done += taken
+        if taken < step:
+            return done or -EFAULT
+    return done
 
 
 # --- /dev/kmsg ---
@@ -232,10 +251,10 @@ FULL_FOPS = FileOperations(
     "full_fops", splice=False, write="write_full", read_iter="read_iter_zero", llseek="null_lseek"
 )
 RANDOM_FOPS = FileOperations(
-    "random_fops", read_iter="random_read_iter", write="random_write", llseek="noop_llseek",
+    "random_fops", read_iter="random_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
 )  # fmt: skip
 URANDOM_FOPS = FileOperations(
-    "urandom_fops", read_iter="urandom_read_iter", write="random_write", llseek="noop_llseek",
+    "urandom_fops", read_iter="urandom_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
 )  # fmt: skip
 RANDOM_FOPS_5_18 = FileOperations("random_fops", read="random_read", write="random_write", llseek="noop_llseek")
 URANDOM_FOPS_5_18 = FileOperations("urandom_fops", read="urandom_read", write="random_write", llseek="noop_llseek")

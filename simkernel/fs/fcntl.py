@@ -214,7 +214,9 @@ def sys_flock(k: FsKernel, fd: int, cmd: int) -> Body:
 # --- ioctl ---
 
 
-@kernel_function("long vfs_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)", source="fs/ioctl.c")
+@kernel_function(
+    "long vfs_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)", source="fs/ioctl.c", until="7.0"
+)
 def vfs_ioctl(k: FsKernel, file_addr: int, cmd: int, arg: int) -> Body:
     """The file's own ioctl; ENOTTY when it has none or does not know the command."""
     file = k.vfs.files[file_addr]

@@ -41,7 +41,7 @@ class Features:
         self.no_llseek = not has("6.0")  # a function; since then the name of no function at all
         self.splice_from_devices = has("6.0")  # sendfile from what can seek, not from regular files alone
         self.tty_iter = has("5.12")
-        self.random_iter = has("5.19")
+        self.random_iter = has("5.10")  # 5.19, and what long-term kernels got
         self.pipe_min_buffers = 2 if has("5.14") else 1  # of a pipe whose owner has many
         # what files show
         self.cgroup2 = has("4.5")

@@ -258,7 +258,12 @@ def _masked(k: FsKernel, mode: int) -> int:
     return mode & ~int(fs_of(k.current).umask)
 
 
-@kernel_function("long do_mkdirat(int dfd, struct filename *name, umode_t mode)", source="fs/namei.c", since="5.15")
+@kernel_function(
+    "long do_mkdirat(int dfd, struct filename *name, umode_t mode)",
+    source="fs/namei.c",
+    since="5.15",
+    names={None: "do_mkdirat", "7.0": "filename_mkdirat"},
+)
 def do_mkdirat(k: FsKernel, dfd: int, name: int, mode: int) -> Body:
     """mkdir(2)."""
     text = k.vfs.passed(name, Filename).name
@@ -433,13 +438,23 @@ def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
     return (yield from under_inode_lock(k, nd.path.dentry.inode, "vfs_rmdir", *args))
 
 
-@kernel_function("int do_unlinkat(int dfd, struct filename *name)", source="fs/namei.c", since="4.14")
+@kernel_function(
+    "int do_unlinkat(int dfd, struct filename *name)",
+    source="fs/namei.c",
+    since="4.14",
+    names={None: "do_unlinkat", "7.0": "filename_unlinkat"},
+)
 def do_unlinkat(k: FsKernel, dfd: int, name: int) -> Body:
     """unlink(2)."""
     return (yield from unlink_name(k, dfd, k.vfs.passed(name, Filename).name))
 
 
-@kernel_function("int do_rmdir(int dfd, struct filename *name)", source="fs/namei.c", since="5.9")
+@kernel_function(
+    "int do_rmdir(int dfd, struct filename *name)",
+    source="fs/namei.c",
+    since="5.9",
+    names={None: "do_rmdir", "7.0": "filename_rmdir"},
+)
 def do_rmdir(k: FsKernel, dfd: int, name: int) -> Body:
     """rmdir(2)."""
     return (yield from _rmdir(k, dfd, k.vfs.passed(name, Filename).name))

@@ -182,7 +182,9 @@ def sys_openat2(k: FsKernel, dfd: int, filename: int, how: int, usize: int) -> B
 
 
 @kernel_function(
-    "struct file *do_filp_open(int dfd, struct filename *pathname, const struct open_flags *op)", source="fs/namei.c"
+    "struct file *do_filp_open(int dfd, struct filename *pathname, const struct open_flags *op)",
+    source="fs/namei.c",
+    names={None: "do_filp_open", "7.0": "do_file_open"},
 )
 def do_filp_open(k: FsKernel, dfd: int, pathname: int, op: int) -> Body:
     """Set up the walk, and walk."""

@@ -121,7 +121,11 @@ def pipe_of(inode: Inode) -> Pipe:
     return pipe
 
 
-@kernel_function("ssize_t pipe_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/pipe.c")
+@kernel_function(
+    "ssize_t pipe_read(struct kiocb *iocb, struct iov_iter *to)",
+    source="fs/pipe.c",
+    names={None: "pipe_read", "6.16": "anon_pipe_read"},
+)
 def pipe_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
     """Take what is there; wait only when there is nothing."""
     lock = pipe_mutex(k, pipe_of(k.vfs.kiocbs[iocb_addr].file.f_inode))
@@ -174,7 +178,11 @@ def _pipe_read(k: FsKernel, iocb_addr: int, to: int, lock: int) -> Body:
             return ret
 
 
-@kernel_function("ssize_t pipe_write(struct kiocb *iocb, struct iov_iter *from)", source="fs/pipe.c")
+@kernel_function(
+    "ssize_t pipe_write(struct kiocb *iocb, struct iov_iter *from)",
+    source="fs/pipe.c",
+    names={None: "pipe_write", "6.16": "anon_pipe_write"},
+)
 def pipe_write(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     """Put everything in, waiting for room; EPIPE and SIGPIPE without readers."""
     lock = pipe_mutex(k, pipe_of(k.vfs.kiocbs[iocb_addr].file.f_inode))

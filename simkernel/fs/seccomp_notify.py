@@ -86,7 +86,8 @@ def _under(task: Task, wanted: Filter) -> bool:
 
 
 @kernel_function("int seccomp_do_user_notification(int this_syscall, struct seccomp_filter *match, "
-                 "const struct seccomp_data *sd)", source="kernel/seccomp.c", since="5.0")  # fmt: skip
+                 "const struct seccomp_data *sd)", source="kernel/seccomp.c", since="5.0",
+                 names={None: "seccomp_do_user_notification.constprop.0", "7.0": "seccomp_do_user_notification.isra.0"})  # fmt: skip
 def seccomp_do_user_notification(k: FsKernel, nr: int, match: int, sd: int) -> Body:
     """Wait for the listener's word.  0: the call is made; -1: it is not, and its result is set."""
     question, k.current.seccomp_question = k.current.seccomp_question, None

@@ -165,7 +165,11 @@ def sys_truncate(k: FsKernel, path: int, length: int) -> Body:
     return (yield k.call("do_sys_truncate", path, length))
 
 
-@kernel_function("long do_sys_truncate(const char *pathname, loff_t length)", source="fs/open.c")
+@kernel_function(
+    "long do_sys_truncate(const char *pathname, loff_t length)",
+    source="fs/open.c",
+    names={None: "do_sys_truncate", "7.0": "ksys_truncate"},
+)
 def do_sys_truncate(k: FsKernel, path: int, length: int) -> Body:
     """EINVAL, EISDIR, EACCES, EROFS, and what the file system says."""
     if length < 0:

@@ -374,7 +374,12 @@ def cond_resched(k: KernelFace) -> Steps[None]:
 @kernel_function(
     "unsigned long exit_to_user_mode_loop(struct pt_regs *regs, unsigned long ti_work)",
     source="kernel/entry/common.c",
-    names={None: "do_notify_resume", "4.4": "exit_to_usermode_loop", "5.9": "exit_to_user_mode_prepare"},
+    names={
+        None: "do_notify_resume",
+        "4.4": "exit_to_usermode_loop",
+        "5.9": "exit_to_user_mode_prepare",
+        "6.8": "exit_to_user_mode_loop",
+    },
 )
 def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
     """Due timers, rescheduling and signals, until there is nothing left to do before user mode."""

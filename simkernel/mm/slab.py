@@ -69,7 +69,11 @@ def free(k: SlabKernel, address: int) -> Steps[None]:
     yield k.call("kmem_cache_free", k.slab.live[address], address)
 
 
-@kernel_function("void *kmem_cache_alloc(struct kmem_cache *s, gfp_t gfpflags)", source="mm/slub.c")
+@kernel_function(
+    "void *kmem_cache_alloc(struct kmem_cache *s, gfp_t gfpflags)",
+    source="mm/slub.c",
+    names={None: "kmem_cache_alloc", "6.10": "kmem_cache_alloc_noprof"},
+)
 def kmem_cache_alloc(k: SlabKernel, s: int, gfpflags: int) -> Body:
     """An object of a cache."""
     yield 0  # really called: the call site is what observers ask for
@@ -78,7 +82,11 @@ def kmem_cache_alloc(k: SlabKernel, s: int, gfpflags: int) -> Body:
     return address
 
 
-@kernel_function("void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t gfpflags, int node)", source="mm/slub.c")
+@kernel_function(
+    "void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t gfpflags, int node)",
+    source="mm/slub.c",
+    names={None: "kmem_cache_alloc_node", "6.10": "kmem_cache_alloc_node_noprof"},
+)
 def kmem_cache_alloc_node(k: SlabKernel, s: int, gfpflags: int, node: int) -> Body:
     """An object of a cache, preferably of a node."""
     yield 0

@@ -22,7 +22,9 @@ def bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
     return (yield k.call("__sys_bpf", cmd, uattr, size))
 
 
-@kernel_function("int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c")
+@kernel_function(
+    "int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c", since="5.14"
+)
 def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
     """Commands are bpf/syscall/sys_bpf.py's; the kernel's functions that one wants called are called here."""
     from bpf.syscall.sys_bpf import bpf_steps  # a machine without BPF starts without the verifier

@@ -107,7 +107,7 @@ def _hand_on(lock: PiLock) -> Task:
     return following.task
 
 
-@kernel_function("int futex_unlock_pi(u32 *uaddr, unsigned int flags)", source="kernel/futex/pi.c")
+@kernel_function("int futex_unlock_pi(u32 *uaddr, unsigned int flags)", source="kernel/futex/pi.c", since="5.16")
 def futex_unlock_pi(k: KernelFace, uaddr: int, flags: int) -> int:
     """Give the lock to the next, or free it.  EPERM for who does not own it."""
     key, value = key_of(k, uaddr), k.usercopy.get_user(uaddr, 4)

@@ -76,6 +76,7 @@ def _to_lock(k: KernelFace, first: Hashable, uaddr2: int, second: Hashable, nr_w
 @kernel_function(
     "int futex_wait_requeue_pi(u32 *uaddr, unsigned int flags, u32 val, ktime_t *abs_time, u32 bitset, u32 *uaddr2)",
     source="kernel/futex/requeue.c",
+    names={None: "futex_wait_requeue_pi.constprop.0", "5.16": "futex_wait_requeue_pi"},
 )
 def futex_wait_requeue_pi(
     k: KernelFace, uaddr: int, flags: int, val: int, until: int, bitset: int, uaddr2: int

@@ -54,7 +54,10 @@ def _store_cpu(k: KernelFace, rseq: int) -> None:
 
 
 @kernel_function(
-    "void __rseq_handle_notify_resume(struct ksignal *ksig, struct pt_regs *regs)", source="kernel/rseq.c", since="4.18"
+    "void __rseq_handle_notify_resume(struct ksignal *ksig, struct pt_regs *regs)",
+    source="kernel/rseq.c",
+    since="4.18",
+    names={None: "__rseq_handle_notify_resume", "6.19": "__rseq_handle_slowpath"},
 )
 def __rseq_handle_notify_resume(k: KernelFace, ksig: int, regs: int) -> int:
     """After preemption, migration or a signal: leave a critical section, and say which CPU this is."""

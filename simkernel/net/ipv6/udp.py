@@ -111,7 +111,9 @@ def udpv6_rcv(k: NetKernel, skb: int) -> Body:
 
 
 @kernel_function(
-    "int __udp6_lib_rcv(struct sk_buff *skb, struct udp_table *udptable, int proto)", source="net/ipv6/udp.c"
+    "int __udp6_lib_rcv(struct sk_buff *skb, struct udp_table *udptable, int proto)",
+    source="net/ipv6/udp.c",
+    until="7.0",
 )
 def __udp6_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     """Find the sock; without one tell the sender and drop."""

@@ -168,14 +168,18 @@ def unix_gc_6_1(k: NetKernel) -> Body:
     return 0
 
 
-@kernel_function("void __unix_gc(struct work_struct *work)", source="net/unix/garbage.c", since="6.1")
+@kernel_function("void __unix_gc(struct work_struct *work)", source="net/unix/garbage.c", since="6.1", until="7.0")
 def __unix_gc(k: NetKernel, work: int) -> Body:
     """Purge what is unreachable."""
     yield from _collect(k)
     return 0
 
 
-@kernel_function("void wait_for_unix_gc(void)", source="net/unix/garbage.c")
+@kernel_function(
+    "void wait_for_unix_gc(void)",
+    source="net/unix/garbage.c",
+    names={None: "wait_for_unix_gc", "7.0": "unix_schedule_gc"},
+)
 def wait_for_unix_gc(k: NetKernel) -> Body:
     """Before something is sent."""
     if k.net.tot_inflight > UNIX_INFLIGHT_TRIGGER_GC and not k.net.gc_in_progress:

@@ -6,7 +6,7 @@ from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDWR
 from arch.architecture import get, names
 from simkernel.fs.testing import Libc
 
-VERSIONS = ("3.20-rfc", "4.1", "4.10", "4.17", "5.4", "5.10", "5.15", "6.1")
+VERSIONS = ("3.20-rfc", "4.1", "4.10", "4.17", "5.4", "5.10", "5.15", "6.1", "6.12", "7.2")
 
 
 def story(libc):
