@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EINVAL, EOPNOTSUPP, EPERM
-from arch.abi.signal import SIGILL
+from arch.abi.signal import SI_KERNEL, SIGILL
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
 
 # lockdown, capability, landlock, yama, apparmor, tomoyo, bpf, ipe, ima, evm: those of Debian's 6.12 and 7.2, in their order
 MODULES = (108, 100, 110, 105, 104, 103, 109, 113, 111, 112)
-SI_KERNEL = 0x80
 
 
 @syscall("lsm_list_modules", "u64 *ids, u32 *size, u32 flags", source="security/lsm_syscalls.c", since="6.8")
