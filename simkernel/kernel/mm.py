@@ -595,11 +595,6 @@ class Mm:
 
 
 _COPIED = (
-<<<<<<< HEAD
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end", "env_start",
-    "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable", "dump_filter",
-=======
-    "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end",
-    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "sealed",
->>>>>>> ef0924d (System calls that came after 6.1: cachestat, fchmodat2, futexes by calls of their own, mseal, attributes by directory, security modules)
+    "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable", "dump_filter", "sealed",
 )  # fmt: skip
