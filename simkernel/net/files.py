@@ -5,7 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import ENOTSOCK
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
-from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRNORM
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRBAND, POLLWRNORM
 from arch.abi.socket import (
     AF_ALG,
     AF_INET,
@@ -70,7 +70,7 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
         mask |= POLLRDHUP | POLLIN | POLLRDNORM
     if sk.receive_queue:
         mask |= POLLIN | POLLRDNORM
-    return mask | POLLOUT | POLLWRNORM
+    return mask | POLLOUT | POLLWRNORM | POLLWRBAND
 
 
 def sock_release(k: NetKernel, file: File) -> Body:

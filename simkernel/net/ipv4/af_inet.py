@@ -79,7 +79,9 @@ INADDR_LOOPBACK = bytes((127, 0, 0, 1))
     "struct socket *inet_create(struct net *net, int type, int protocol, int kern)", source="net/ipv4/af_inet.c"
 )
 def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -> Body:
-    """Find the protocol in inetsw.  ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EACCES."""
+    """Find the protocol in inetsw.  EINVAL, ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EACCES."""
+    if protocol < 0:
+        return -EINVAL
     return (yield from create_socket(k, AF_INET, INETSW, type_, protocol, kern))
 
 
@@ -260,8 +262,6 @@ def inet_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
     sk = k.net.sockets[sock].sk
     if sk.family == AF_INET:
         parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
-    if sk.state == TCP_LISTEN:
-        return -EINVAL
     if sk.state == TCP_CLOSE and not sk.connecting:
         error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, connect_type(sk))
         if error:
