@@ -204,7 +204,7 @@ class Cpu(TaskState, ProbePoints):
         self.mem.on_vmalloc_change = None
         if self._tlb_owner is not None:
             self._tlb_owner.on_change = None
-        del self.uc
+        self._shut()
 
 
 def _unset(*args: int) -> int:

@@ -67,6 +67,14 @@ class Emulator:
         if self.facts.user_context:
             self._make_kernel_context()
 
+    def _shut(self) -> None:
+        """Free unicorn; whatever would reach it from here on raises."""
+        self._switch_stack = self._read_register = self._write_register = _closed
+        self._save = self._restore = self._fetch = self._load = _closed
+        self._uc_reg_write = self._uc_ctl = self._uc_reg_read_batch = self._uc_reg_write_batch = _closed
+        self._uc_hook_add = self._uc_hook_del = self._uc_context_restore = self._uc_emu_stop = _closed
+        del self.uc, self._native
+
     # -- construction --------------------------------------------------------------------------------------
     def _open(self) -> None:
         facts = self.facts
@@ -334,3 +342,7 @@ class Emulator:
 def _ctl_write(control: int, arguments: int) -> int:
     """UC_CTL_WRITE() of unicorn.h."""
     return control | (arguments << 26) | (ucc.UC_CTL_IO_WRITE << 30)
+
+
+def _closed(*args: object) -> Any:
+    raise RuntimeError("this machine is closed")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-import weakref
 from functools import cache
 from typing import Any
 
 from arch.abi.mman import MREMAP_FIXED, MREMAP_MAYMOVE, PROT_NONE
+from arch.lastly import lastly
 
 GUARD = 1 << 16  # bytes at each end
 
@@ -51,7 +51,8 @@ class HostMapping:
             raise MemoryError(f"{error.strerror}: {size >> 20} MiB for a simulated machine") from None
         self._anchor = ctypes.c_char.from_buffer(self.buf)
         self.address = ctypes.addressof(self._anchor)
-        weakref.finalize(self, _give_back, self.guards)
+        for guard in self.guards:
+            lastly(self, _libc().munmap, guard, GUARD)
 
     def empty(self) -> None:
         """Give the memory behind the addresses back to the host; they read as zeros."""
@@ -96,8 +97,3 @@ def _reserve(size: int) -> int:
     """Addresses that nothing may touch; 0 when there is no room."""
     got = int(_libc().mmap(0, size, PROT_NONE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0))
     return 0 if got == _FAILED else got
-
-
-def _give_back(guards: list[int]) -> None:
-    for at in guards:
-        _libc().munmap(at, GUARD)

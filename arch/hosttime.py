@@ -38,6 +38,7 @@ from arch.abi.signal import SIGINT
 
 HARD_S = 0.08  # of CPU time, until what does not look at the word is interrupted
 AGAIN_S = 0.005  # until an interrupt that was swallowed is sent again
+LONGEST_S = 1e9  # more is no limit
 POKE_S = 0.02  # between two pokes
 WALL_FACTOR = 8  # a grace is over after so many times its CPU time: somebody blocks
 
@@ -128,8 +129,10 @@ class HostTime:
     # -- for those who work ------------------------------------------------------------------------------------------
 
     def limit(self, seconds: float | None) -> Limit:
-        """So much real time for what is done inside; None: as long as it takes."""
-        return Limit(self, float("inf") if seconds is None else seconds, None)
+        """So much real time for what is done inside; None: as long as it takes.  ValueError for what is no number."""
+        if seconds is not None and seconds != seconds:
+            raise ValueError("a limit in seconds is a number")
+        return Limit(self, float("inf") if seconds is None or seconds > LONGEST_S else seconds, None)
 
     def grace(self, cpu_s: float) -> Limit:
         """A little CPU time to put things in order after a stop: what stopped the work before does not count."""
@@ -165,9 +168,9 @@ class HostTime:
         if len(self.runs) == 1 and not self.keeps_signals:
             self._borrow_sigint()
 
-    def leave(self) -> None:
+    def leave(self, poke: Callable[[], None]) -> None:
         """It has stopped."""
-        self.runs.pop()
+        self.runs.remove(poke)
         if not self.runs and self._old_handler is not None:
             handler, self._old_handler = self._old_handler, None
             _signal.signal(SIGINT, handler)

@@ -30,4 +30,11 @@ def parse_bind(text: str) -> Bind:
 
 def as_binds(binds: Sequence[str | Bind]) -> list[Bind]:
     """Binds as boot() takes them, text or tuples, as tuples."""
-    return [parse_bind(bind) if isinstance(bind, str) else bind for bind in binds]
+    return [parse_bind(bind) if isinstance(bind, str) else _checked(bind) for bind in binds]
+
+
+def _checked(bind: Bind) -> Bind:
+    """A tuple of Python.  BindSyntaxError."""
+    if not isinstance(bind, tuple) or [type(each) for each in bind] != [str, str, bool]:
+        raise BindSyntaxError(f"{bind!r}: write it as 'HOST:GUEST' or (host, guest, writable)")
+    return bind

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from arch.abi.errno import EROFS, errno_name
 from arch.abi.fcntl import AT_FDCWD
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import SIGKILL, SIGNAL_NAMES
 from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from simkernel.session import Session
 
 ENDED_BY = {Why.TIME: "host", Why.INTERRUPT: "interrupted", Why.MEMORY: "memory"}  # Result.timed_out
+MAX_CPUS = 64
+MAX_SAMPLE_HZ = 100_000
+MIN_MEMORY, MAX_MEMORY = 8 << 20, 1 << 46  # bytes; what an address has room for
 KILL_S = 0.1  # CPU time of the host for ending the programs of a run that is over
 Counter = int | dict[str, int]  # a number, or one for each system call
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
@@ -314,6 +318,7 @@ class Machine(Waiting, Unit):
 
     def workload(self, program: WorkloadProgram, comm: str = "workload") -> Task:
         """A task whose program is a Python generator function; runs with the others."""
+        self._must_be_open()
         return usertask.start(self.kernel, usertask.Workload(self.kernel, program), comm)
 
     # -- tools ---------------------------------------------------------------------------------------------------
@@ -397,6 +402,9 @@ class Machine(Waiting, Unit):
         """From here on the scheduler is watched, and the CPUs sampled so many times a second; recording() ends it."""
         from simkernel.recording.take import Recorder
 
+        self._must_be_open()
+        if not 0 <= sample_hz <= MAX_SAMPLE_HZ:
+            raise ValueError(f"sample_hz={sample_hz}: at most {MAX_SAMPLE_HZ} a second, 0 for none")
         if self._recorder is not None:
             self._recorder.stop()
         stacks = self.kernel.observer.tracing.trace_array.options["userstacktrace"]
@@ -438,13 +446,18 @@ class Machine(Waiting, Unit):
             raise MachineError("this machine is closed")
 
     def close(self) -> None:
-        """The end of the machine: emulator and memory go back to the host at once; harmless a second time."""
+        """The end of the machine: emulator and memory go back to the host at once; harmless a second time.
+
+        A run that is under way, which called this or is another thread's, ends with MachineError.
+        """
         if not self.closed:
             self.closed = True
             self._session = None
-            self.kernel.cpus.panicked = MachineError("this machine is closed")
-            self.kernel.cpu.close()
-            self.kernel.physical.close()
+            self.kernel.cpus.close(MachineError("this machine is closed"), self._give_back)
+
+    def _give_back(self) -> None:
+        self.kernel.cpu.close()
+        self.kernel.physical.close()
 
     def __enter__(self) -> Machine:
         return self
@@ -481,6 +494,14 @@ def describe_crash(crash: Crash) -> str:
     return "\n".join(lines)
 
 
+def check_size(cpus: int, memory: int) -> None:
+    """ValueError for a machine that cannot be: a sentence for a person."""
+    if not isinstance(cpus, int) or not 1 <= cpus <= MAX_CPUS:
+        raise ValueError(f"cpus={cpus!r}: a machine has 1 to {MAX_CPUS} CPUs")
+    if not isinstance(memory, int) or not MIN_MEMORY <= memory <= MAX_MEMORY or memory % PAGE_SIZE:
+        raise ValueError(f"memory={memory!r}: whole pages of {PAGE_SIZE} bytes, from {MIN_MEMORY >> 20} MiB on")
+
+
 def boot(
     arch: str = DEFAULT,
     kernel: str = "6.1",
@@ -497,6 +518,7 @@ def boot(
     `config` names options the kernel is built with beyond those of Debian's: "FPROBE", "FUNCTION_ERROR_INJECTION".
     `binds` shows files of the host: "HOST:GUEST", "HOST:GUEST:rw", or tuples (host, guest, writable).
     """
+    check_size(cpus, memory)
     shown = as_binds(binds)
     room = get_architecture(arch).map.room
     if room is not None and memory > room:

@@ -286,6 +286,9 @@ class Workload(Driver):
                     request = self.running.send(result if result is not None else 0)
         except StopIteration as stop:
             request = ("exit_group", (stop.value if isinstance(stop.value, int) else 0,))
+        with host_code():
+            if not isinstance(request, tuple) or len(request) != 2:
+                raise TypeError(f"a workload yields calls, as `yield u.getpid()`, not {request!r}")
         self.set_call(regs, request)
         yield 0
 

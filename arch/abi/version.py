@@ -44,7 +44,7 @@ class KernelVersion:
         """`"4.1"` -> KernelVersion(4, 1); ValueError names what a version looks like."""
         if isinstance(text, KernelVersion):
             return text
-        match = _TEXT.match(text.strip())
+        match = _TEXT.match(text.strip()) if isinstance(text, str) else None
         if match is None:
             raise ValueError(f"not a kernel version: {text!r} (write it like 6.1, 4.1 or 3.20-rfc)")
         return KernelVersion(int(match[1]), int(match[2]), int(match[3] or 0), match[4] or "")

@@ -14,12 +14,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from arch.abi.errno import EBUSY, EINVAL, EIO, EROFS, ESTALE
 from arch.errors import KernelError
+from arch.lastly import lastly
 
 SHOWN = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)  # kinds of files that a guest sees
 
@@ -54,7 +54,7 @@ class HostTree:
         self.is_dir = stat.S_ISDIR(self.status.st_mode)
         directory, self._name = (base, "") if self.is_dir else os.path.split(base)
         self._anchor = os.open(directory, _STEP)
-        self._close = weakref.finalize(self, os.close, self._anchor)
+        lastly(self, os.close, self._anchor)
 
     # --- ways in ---
     def _changing(self) -> None:

@@ -130,6 +130,8 @@ class Cpus(Deadline):
         self.on_bug: Callable[[Exception], Exception] = unhandled  # what becomes of an exception: Oopses.caught
         self.on_stop: Callable[[HostStop], None] = stopped  # what becomes of the task: Oopses.stopped
         self.panicked: BaseException | None = None  # the kernel cannot go on
+        self._running = False
+        self._closing: Callable[[], object] | None = None  # the machine is closed: gives back what it is made of
         self.groups: GroupScheduler | None = None  # there while some control group has the cpu controller
         self.cut: RunQueue | None = None  # the CPU that the host stopped between two kernel functions: it goes on first
         self._poked = False
@@ -365,6 +367,29 @@ class Cpus(Deadline):
         """
         if self.panicked is not None:
             raise self.panicked
+        if self._running:
+            raise RuntimeError("this machine runs already: what its run calls, or another thread, cannot run it, too")
+        self._running = True  # no call in between: neither a thread nor a signal's exception comes here
+        try:
+            return self._run(until, timeout_ns)
+        finally:
+            self._running = False
+            self._finish_closing()
+
+    def close(self, error: Exception, give_back: Callable[[], object]) -> None:
+        """It runs no more: `error` says so to who tries.  What it is made of is given back when the run that is under way has ended."""
+        self.panicked = error
+        self._closing = give_back
+        if self._running:
+            self._poke()
+        self._finish_closing()
+
+    def _finish_closing(self) -> None:
+        if self._closing is not None and not self._running:
+            give_back, self._closing = self._closing, None
+            give_back()
+
+    def _run(self, until: Callable[[], object], timeout_ns: int | None) -> bool:
         caught: Exception | None = None
         reached = True
         HOST.enter(self._poke)
@@ -372,6 +397,8 @@ class Cpus(Deadline):
             HOST_MEMORY.begin()
         try:
             while not until():
+                if self._closing is not None:
+                    break
                 if HOST_MEMORY.due():
                     HOST_MEMORY.look(self.cpu.mem.phys.size)
                 if (timeout_ns is not None and self.clock._now >= timeout_ns) or HOST_WORD[0]:
@@ -397,7 +424,9 @@ class Cpus(Deadline):
                     reached = False
                     break
         finally:
-            HOST.leave()
+            HOST.leave(self._poke)
+        if self._closing is not None and self.panicked is not None:
+            raise self.panicked
         if caught is not None:
             raise caught
         return reached

@@ -13,6 +13,7 @@ from arch.abi.errno import ERRNO_NAMES
 from arch.abi.signal import SIGNAL_NAMES
 from arch.errors import Fault, KernelError
 from simkernel.kernel.face import KernelFace
+from simkernel.kernel.hostcode import host_code
 from simkernel.kernel.kfunc import Param
 
 if TYPE_CHECKING:
@@ -232,7 +233,8 @@ class Strace:
 
     def _emit(self, task: Task, text: str) -> None:
         prefix = f"[pid {task.pid:5d}] " if task.pid != self.first else ""
-        self.emit(prefix + text)
+        with host_code():
+            self.emit(prefix + text)
 
     def _line(self, task: Task, call: str, result: str) -> None:
         self._emit(task, f"{call:<39} {result}" if len(call) < 40 else f"{call} {result}")

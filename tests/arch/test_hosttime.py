@@ -79,7 +79,7 @@ def test_ctrl_c_in_a_run_sets_the_word_and_is_raised_afterwards() -> None:
         assert HOST.why is Why.INTERRUPT
         assert poked.wait(60)
     finally:
-        HOST.leave()
+        HOST.leave(poked.set)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(KeyboardInterrupt):
         HOST.raise_if_asked()
