@@ -291,11 +291,11 @@ def bind(vfs: Vfs, host: str, guest: str, writable: bool) -> None:
     """Show a host directory or file at a guest path, which is made when it does not exist."""
     from simkernel.fs.rootfs import add_file, make_directory
 
-    base = os.path.realpath(host)
     try:
+        base = os.path.realpath(host)
         status = os.stat(base)
-    except OSError as error:
-        raise BindError(f"cannot bind {host}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise BindError(f"cannot bind {host}: {error.strerror if isinstance(error, OSError) else error}") from None
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
         raise BindError(f"cannot bind {host}: neither a directory nor a regular file")
     guest = "/" + guest.strip("/")
@@ -312,6 +312,8 @@ def bind(vfs: Vfs, host: str, guest: str, writable: bool) -> None:
         vfs.mounts.attach(vfs.mounts.new(sb, "host", flags), vfs.resolve(guest))
     except KernelError as error:
         raise BindError(f"cannot bind {host} at {guest}: {error}") from None
+    except OSError as error:
+        raise BindError(f"cannot bind {host}: {error.strerror}") from None
 
 
 def install_binds(vfs: Vfs, binds: Sequence[tuple[str, str, bool]]) -> None:

@@ -6,7 +6,8 @@ held open from the start, so the tree is the directory that had the name then, w
 there every component is opened with O_NOFOLLOW relative to the directory above it, so a link that takes a directory's
 place between two looks leads nowhere.  Regular files, directories and the text of links are all there is: what is
 something else is looked at and never opened, for opening a fifo wakes whoever waits at its other end, and opening a
-device may do anything.
+device may do anything.  So may a file of procfs, sysfs and their like, which is no file but the host's kernel: through
+/proc/PID/mem a program would reach our own memory.  What lies in such a file system is not there.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 
-from arch.abi.errno import EBUSY, EINVAL, EIO, EROFS, ESTALE
+from arch.abi.errno import EBUSY, EINVAL, EIO, ENOENT, EPERM, EROFS, ESTALE
 from arch.errors import KernelError
 from arch.lastly import lastly
 
@@ -29,6 +30,24 @@ _STEP = (_O_PATH or os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 # A descriptor that was looked at becomes one that reads or writes; without it a look and an open are two walks.
 _REOPENS = bool(_O_PATH) and os.path.isdir("/proc/self/fd")
+
+
+# File systems whose files are the host's kernel, as /proc/self/mountinfo calls them.
+KERNEL_TYPES = {
+    "proc", "sysfs", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "cgroup", "cgroup2", "bpf", "binfmt_misc", "pstore",
+    "fusectl", "selinuxfs", "smackfs", "rpc_pipefs", "nfsd", "resctrl", "mqueue", "devpts", "functionfs", "xenfs",
+}  # fmt: skip
+
+
+def kernel_devices() -> frozenset[int]:
+    """st_dev of the file systems of the host that are its kernel; none where there is no /proc/self/mountinfo."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            lines = [line.partition(" - ") for line in file]
+    except OSError:
+        return frozenset()
+    numbers = [head.split()[2] for head, _, tail in lines if tail.split()[0] in KERNEL_TYPES]
+    return frozenset(os.makedev(*map(int, number.split(":"))) for number in numbers)
 
 
 @contextmanager
@@ -52,6 +71,9 @@ class HostTree:
         self.writable = writable
         self.status = os.stat(base, follow_symlinks=False)
         self.is_dir = stat.S_ISDIR(self.status.st_mode)
+        self.kernel_devices = kernel_devices()
+        if self.status.st_dev in self.kernel_devices:
+            raise KernelError(EPERM, "it is no file, but the host's kernel")
         directory, self._name = (base, "") if self.is_dir else os.path.split(base)
         self._anchor = os.open(directory, _STEP)
         lastly(self, os.close, self._anchor)
@@ -71,6 +93,8 @@ class HostTree:
                 deeper = os.open(_component(name), _STEP, dir_fd=fd)
                 os.close(fd)
                 fd = deeper
+            if os.fstat(fd).st_dev in self.kernel_devices:
+                raise KernelError(ENOENT, "the host's kernel")
             if how != _STEP and _O_PATH:
                 deeper = os.open(".", how, dir_fd=fd)
                 os.close(fd)
@@ -86,7 +110,7 @@ class HostTree:
             self._changing()
         above, name = (path[:-1], path[-1]) if self.is_dir else ((), self._name)
         with self._directory(above, _STEP) as directory:
-            fd = _open_regular(directory, _component(name), how)
+            fd = _open_regular(directory, _component(name), how, self.kernel_devices)
         try:
             yield fd
         finally:
@@ -99,7 +123,7 @@ class HostTree:
         try:
             with self._directory(path, _STEP) as fd:
                 status = os.stat(raw, dir_fd=fd, follow_symlinks=False)
-                if stat.S_IFMT(status.st_mode) not in SHOWN:
+                if stat.S_IFMT(status.st_mode) not in SHOWN or status.st_dev in self.kernel_devices:
                     return None
                 return status, os.readlink(raw, dir_fd=fd) if stat.S_ISLNK(status.st_mode) else b""
         except (FileNotFoundError, NotADirectoryError):
@@ -181,24 +205,24 @@ def _component(name: str) -> bytes:
     return raw
 
 
-def _require_regular(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
+def _require_regular(status: os.stat_result, but_of: Container[int]) -> None:
+    if not stat.S_ISREG(status.st_mode) or status.st_dev in but_of:
         raise KernelError(ESTALE, "not a regular file any more")
 
 
-def _open_regular(directory: int, name: bytes, how: int) -> int:
+def _open_regular(directory: int, name: bytes, how: int, but_of: Container[int]) -> int:
     """Look, then open what was looked at."""
     if _REOPENS:
         held = os.open(name, _O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
         try:
-            _require_regular(os.fstat(held))
+            _require_regular(os.fstat(held), but_of)
             return os.open(f"/proc/self/fd/{held}", how | _FILE)
         finally:
             os.close(held)
-    _require_regular(os.stat(name, dir_fd=directory, follow_symlinks=False))
+    _require_regular(os.stat(name, dir_fd=directory, follow_symlinks=False), but_of)
     fd = os.open(name, how | _FILE | os.O_NOFOLLOW, dir_fd=directory)
     try:
-        _require_regular(os.fstat(fd))
+        _require_regular(os.fstat(fd), but_of)
     except KernelError:
         os.close(fd)
         raise
