@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 ENDED_BY = {Why.TIME: "host", Why.INTERRUPT: "interrupted", Why.MEMORY: "memory"}  # Result.timed_out
 MAX_CPUS = 64
 MAX_SAMPLE_HZ = 100_000
-MIN_MEMORY, MAX_MEMORY = 8 << 20, 1 << 46  # bytes; what an address has room for
+LEAST_MEMORY, MOST_MEMORY = 8 << 20, 1 << 46  # bytes; what an address has room for
 KILL_S = 0.1  # CPU time of the host for ending the programs of a run that is over
 Counter = int | dict[str, int]  # a number, or one for each system call
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
@@ -498,8 +498,8 @@ def check_size(cpus: int, memory: int) -> None:
     """ValueError for a machine that cannot be: a sentence for a person."""
     if not isinstance(cpus, int) or not 1 <= cpus <= MAX_CPUS:
         raise ValueError(f"cpus={cpus!r}: a machine has 1 to {MAX_CPUS} CPUs")
-    if not isinstance(memory, int) or not MIN_MEMORY <= memory <= MAX_MEMORY or memory % PAGE_SIZE:
-        raise ValueError(f"memory={memory!r}: whole pages of {PAGE_SIZE} bytes, from {MIN_MEMORY >> 20} MiB on")
+    if not isinstance(memory, int) or not LEAST_MEMORY <= memory <= MOST_MEMORY or memory % PAGE_SIZE:
+        raise ValueError(f"memory={memory!r}: whole pages of {PAGE_SIZE} bytes, from {LEAST_MEMORY >> 20} MiB on")
 
 
 def boot(
