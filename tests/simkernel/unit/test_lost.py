@@ -67,7 +67,7 @@ def writer(count):
     return program
 
 
-@pytest.mark.parametrize(("cpus", "seed"), [(1, 1), (2, 2), (4, 3)])
+@pytest.mark.parametrize(("cpus", "seed"), [(1, 1), (2, 2), (3, 4), (4, 3)])
 def test_seen_and_lost_are_what_happened(compiled, cpus: int, seed: int) -> None:
     rng = random.Random(seed)
     with closing(simkernel.boot(cpus=cpus, seed=seed)) as m:
