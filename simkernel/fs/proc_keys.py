@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
@@ -9,10 +11,8 @@ from simkernel.kernel.keys.key import LIMITS, NEED_VIEW, Key, left
 from simkernel.kernel.keys.special import keys_of, possesses, searcher
 
 
-def _line(k: FsKernel, key: Key) -> str:
+def _line(k: FsKernel, key: Key, refs: int) -> str:
     """proc_keys_show(): the number of references is that of keyrings it is in, and one."""
-    keys = keys_of(k)
-    refs = 1 + sum(key in ring.links.values() for ring in keys.by_serial.values())
     flags = f"I{'R' if key.revoked else '-'}-Q--{'i' if key.invalidated else '-'}"
     size = (len(key.links) or "empty") if key.is_keyring else len(key.payload)
     when = left(key, k.clock.realtime_ns)
@@ -26,19 +26,17 @@ def _keys(k: FsKernel) -> str:
     """Those that the reader may view."""
     who = searcher(k)
     seen = [key for _, key in sorted(keys_of(k).by_serial.items()) if who.may(key, possesses(k, key), NEED_VIEW)]
-    return "".join(_line(k, key) for key in seen)
+    links = Counter(key.serial for ring in keys_of(k).by_serial.values() for key in ring.links.values())
+    return "".join(_line(k, key, 1 + links[key.serial]) for key in seen)
 
 
 def _users(k: FsKernel) -> str:
     """How much each user has."""
-    held: dict[int, list[Key]] = {}
-    for key in keys_of(k).by_serial.values():
-        held.setdefault(key.uid, []).append(key)
     lines = []
-    for uid, keys in sorted(held.items()):
-        count, size = len(keys), sum(key.quotalen for key in keys)
-        most, bytes_ = LIMITS[not uid]
-        lines.append(f"{uid:5}: {count:5} {count}/{count} {count}/{most} {size}/{bytes_}\n")
+    for uid, account in sorted(keys_of(k).accounts.items()):
+        count, (most, bytes_) = account.keys, LIMITS[not uid]
+        if count:
+            lines.append(f"{uid:5}: {count:5} {count}/{count} {count}/{most} {account.bytes}/{bytes_}\n")
     return "".join(lines)
 
 

@@ -101,11 +101,17 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
     old = ring.links.get((kind.name, text))
     if kind.updatable and old is not None and not old.revoked:
         searcher(k).check(old, possessed, key_.NEED_WRITE)
-        old.payload, old.expiry_ns = data, 0
+        old.expiry_ns = 0
+        old.store(data)
         return old
     cred = k.current.cred
-    key = keys_of(k).new(kind.name, text, (cred.fsuid, cred.fsgid), kind.perm, data)
-    key_.link(ring, key)
+    keys = keys_of(k)
+    key = keys.new(kind.name, text, (cred.fsuid, cred.fsgid), kind.perm, data)
+    try:
+        key_.link(ring, key)
+    except KernelError:
+        keys.accounts.loose.append(key)  # nobody has it
+        raise
     return key
 
 
@@ -122,7 +128,7 @@ def sys_request_key(k: KernelFace, type_: int, description: int, callout: int, d
     if name not in TYPES:
         raise KernelError(ENOKEY)
     try:
-        found = search_process(k, lambda key: key.type.name == name and key.description == text)
+        found = search_process(k, (name, text))
     except KernelError as error:
         raise KernelError(ENOENT if callout and error.errno == ENOKEY else error.errno) from None
     if dest is not None:
@@ -160,7 +166,8 @@ def _update(k: KernelFace, number: int, payload: int, plen: int, d: int) -> int:
     if not key.type.updatable:
         raise KernelError(EOPNOTSUPP)
     key.type.check(key.description, data)
-    key.payload, key.expiry_ns = data or b"", 0
+    key.expiry_ns = 0
+    key.store(data or b"")
     return 0
 
 
@@ -184,6 +191,7 @@ def _chown(k: KernelFace, number: int, uid: int, gid: int, d: int) -> int:
         if uid not in (-1, key.uid) or (gid not in (-1, key.gid, cred.fsgid) and gid not in cred.groups):
             raise KernelError(EACCES)
     key.uid, key.gid = key.uid if uid == -1 else uid, key.gid if gid == -1 else gid
+    key.count()
     return 0
 
 
@@ -215,7 +223,7 @@ def _clear(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
     key = lookup(k, _signed(number), key_.NEED_WRITE, create=True).key
     if not key.is_keyring:
         raise KernelError(ENOTDIR)
-    key.links.clear()
+    key.clear()
     return 0
 
 
@@ -240,11 +248,8 @@ def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -
     if not start.key.is_keyring:
         raise KernelError(ENOTDIR)
 
-    def wanted(key: Key) -> bool:
-        return key.type.name == name and key.description == text
-
     try:
-        found = key_.search(start.key, wanted, searcher(k), start.possessed, k.clock.realtime_ns)
+        found = key_.search(start.key, (name, text), searcher(k), start.possessed, k.clock.realtime_ns)
     except KernelError as error:
         raise KernelError(ENOKEY if error.errno == EAGAIN else error.errno) from None
     if into is not None:
@@ -333,7 +338,9 @@ def _session_to_parent(k: KernelFace, a: int, b: int, c: int, d: int) -> int:
 
 
 def _invalidate(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
-    lookup(k, _signed(number), key_.NEED_SEARCH).key.invalidated = True
+    key = lookup(k, _signed(number), key_.NEED_SEARCH).key
+    key.invalidated = True
+    key.accounts.invalidated.append(key)
     return 0
 
 
@@ -381,10 +388,9 @@ def _move(k: KernelFace, number: int, from_: int, to: int, flags: int) -> int:
         return 0
     if not source.is_keyring or not target.is_keyring:
         raise KernelError(ENOTDIR)
-    place = key.type.name, key.description
-    if source.links.get(place) is not key:
+    if source.links.get(key.place) is not key:
         raise KernelError(ENOENT)
-    if flags & 1 and place in target.links:
+    if flags & 1 and key.place in target.links:
         raise KernelError(EEXIST)
     key_.link(target, key)
     key_.unlink(source, key)

@@ -38,15 +38,31 @@ USER_PAYLOAD, BIG_PAYLOAD = 32767, (1 << 20) - 1
 LIMITS = {True: (1000000, 25000000), False: (200, 20000)}  # root or not: keys, bytes
 
 
+Place = tuple[str, str]  # type and description: a keyring has one key of each
+
+
+class Account:
+    """struct key_user: what an owner has."""
+
+    def __init__(self) -> None:
+        self.keys = self.bytes = 0
+
+
 class Key:
     """struct key.  A keyring has links, everything else a payload."""
 
-    def __init__(self, serial: int, kind: KeyType, description: str, owner: tuple[int, int], perm: int) -> None:
+    def __init__(
+        self, serial: int, kind: KeyType, description: str, owner: tuple[int, int], perm: int, accounts: Accounts
+    ) -> None:
         self.serial, self.type, self.description, self.perm = serial, kind, description, perm
         self.uid, self.gid = owner
         self.payload = b""
         self.charged = 0  # bytes of memory
-        self.links: dict[tuple[str, str], Key] = {}
+        self.links: dict[Place, Key] = {}  # changed by put(), drop() and clear() only
+        self.rings: dict[Place, Key] = {}  # those of them that are keyrings
+        self.holders = 0  # keyrings that it is in
+        self.accounts = accounts
+        self.counted: tuple[Account, int] | None = None  # where it stands, with how many bytes
         self.expiry_ns = 0
         self.revoked = self.invalidated = self.uid_keyring = False
         self.restricted = False  # nothing may be linked to it any more
@@ -66,6 +82,55 @@ class Key:
         """Bytes on its owner's account."""
         return len(self.description) + 1 + (8 * len(self.links) if self.is_keyring else len(self.payload))
 
+    @property
+    def place(self) -> Place:
+        """Where it lies in a keyring."""
+        return self.type.name, self.description
+
+    def count(self) -> None:
+        """Its owner's account has what it is now."""
+        self.discount()
+        account = self.accounts.setdefault(self.uid, Account())
+        account.keys += 1
+        account.bytes += self.quotalen
+        self.counted = account, self.quotalen
+
+    def discount(self) -> None:
+        """It stands on no account."""
+        if self.counted is not None:
+            account, size = self.counted
+            account.keys -= 1
+            account.bytes -= size
+            self.counted = None
+
+    def store(self, payload: bytes) -> None:
+        """Another payload."""
+        self.payload = payload
+        self.count()
+
+    def put(self, key: Key) -> None:
+        """Last among the links, in the place of one of the same type and name."""
+        self.drop(key.place)
+        self.links[key.place] = key
+        key.holders += 1
+        if key.is_keyring:
+            self.rings[key.place] = key
+        self.count()
+
+    def drop(self, place: Place) -> None:
+        """One link less, if it is there."""
+        key = self.links.pop(place, None)
+        if key is not None:
+            key.holders -= 1
+            self.accounts.loose.append(key)
+            self.rings.pop(place, None)
+            self.count()
+
+    def clear(self) -> None:
+        """No links."""
+        for place in list(self.links):
+            self.drop(place)
+
     def state(self, now: int) -> int:
         """key_validate(): 0, or why it is not to be used."""
         if self.invalidated:
@@ -77,8 +142,17 @@ class Key:
     def revoke(self) -> None:
         """key_revoke(): the type drops what it holds."""
         self.revoked = True
-        self.links.clear()
-        self.payload = b""
+        self.store(b"")
+        self.clear()
+
+
+class Accounts(dict[int, Account]):
+    """By user."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loose: list[Key] = []  # a keyring has lost it: perhaps nobody has it any more
+        self.invalidated: list[Key] = []  # leave all keyrings
 
 
 class KeyType:
@@ -138,33 +212,42 @@ class Searcher:
             raise KernelError(EACCES, "key permissions")
 
 
-def search(
-    keyring: Key, wanted: Callable[[Key], bool], who: Searcher, possessed: bool, now: int, any_state: bool = False
-) -> Key:
-    """keyring_search_rcu(): the keyring itself, its keys, those of keyrings in it.  EAGAIN when there is none, or why one cannot be had."""
+def search(keyring: Key, place: Place, who: Searcher, possessed: bool, now: int, only: Key | None = None) -> Key:
+    """keyring_search_rcu(): the keyring itself, its keys, those of keyrings in it.  EAGAIN when there is none, or why one cannot be had.
+
+    With `only` it is that key which is looked for, whatever its state.
+    """
     who.check(keyring, possessed, NEED_SEARCH)
     error = EAGAIN
     if keyring.revoked or keyring.invalidated:
         raise KernelError(EKEYREVOKED if keyring.revoked else ENOKEY)
-    seen: set[int] = set()
-    level: list[Key] = [keyring]
-    if wanted(keyring) and (any_state or not keyring.state(now)):
+    if keyring is only or (only is None and keyring.place == place and not keyring.state(now)):
         return keyring
+    for ring in reached(keyring, who, possessed, now):
+        key = ring.links.get(place)
+        if key is None or only not in (None, key):
+            continue
+        state = 0 if only is not None else key.state(now)
+        if not state and (only is not None or who.may(key, possessed, NEED_SEARCH)):
+            return key
+        error = state or EACCES
+    raise KernelError(error)
+
+
+def reached(keyring: Key, who: Searcher, possessed: bool, now: int) -> Iterator[Key]:
+    """A keyring and those in it, level by level, as deep as a search goes."""
+    seen: set[int] = set()
+    level = [keyring]
     for _ in range(KEYRING_SEARCH_MAX_DEPTH):
         below: list[Key] = []
         for ring in level:
-            if ring.serial in seen:
-                continue
-            seen.add(ring.serial)
-            for key in ring.links.values():
-                if wanted(key):
-                    state = 0 if any_state else key.state(now)
-                    if not state and (any_state or who.may(key, possessed, NEED_SEARCH)):
-                        return key
-                    error = state or EACCES
-            below += [key for key in ring.links.values() if key.is_keyring and not key.state(now) and who.may(key, possessed, NEED_SEARCH)]  # fmt: skip
+            if ring.serial not in seen:
+                seen.add(ring.serial)
+                yield ring
+                below += [
+                    key for key in ring.rings.values() if not key.state(now) and who.may(key, possessed, NEED_SEARCH)
+                ]
         level = below
-    raise KernelError(error)
 
 
 def link(keyring: Key, key: Key) -> None:
@@ -177,8 +260,7 @@ def link(keyring: Key, key: Key) -> None:
         raise KernelError(EPERM, "the keyring takes no more")
     if key.is_keyring:
         _check_cycle(keyring, key)
-    keyring.links.pop((key.type.name, key.description), None)
-    keyring.links[key.type.name, key.description] = key
+    keyring.put(key)
 
 
 def _check_cycle(into: Key, key: Key, depth: int = 0) -> None:
@@ -186,19 +268,17 @@ def _check_cycle(into: Key, key: Key, depth: int = 0) -> None:
         raise KernelError(EDEADLK, "a keyring in itself")
     if depth >= KEYRING_SEARCH_MAX_DEPTH:
         raise KernelError(ELOOP)
-    for child in key.links.values():
-        if child.is_keyring:
-            _check_cycle(into, child, depth + 1)
+    for child in key.rings.values():
+        _check_cycle(into, child, depth + 1)
 
 
 def unlink(keyring: Key, key: Key) -> None:
     """key_unlink().  ENOTDIR, ENOENT."""
     if not keyring.is_keyring:
         raise KernelError(ENOTDIR)
-    place = (key.type.name, key.description)
-    if keyring.links.get(place) is not key:
+    if keyring.links.get(key.place) is not key:
         raise KernelError(ENOENT)
-    del keyring.links[place]
+    keyring.drop(key.place)
 
 
 KEY_SIZE = 256  # bytes of memory: struct key
@@ -210,6 +290,8 @@ class Keys:
     def __init__(self, numbers: random.Random, charge: Callable[[int], None]) -> None:
         self.numbers, self.charge = numbers, charge
         self.by_serial: dict[int, Key] = {}
+        self.accounts = Accounts()
+        self._roots: dict[int, Key] = {}  # what tasks had when it was last swept
         self.users: dict[int, tuple[Key, Key]] = {}  # uid -> _uid.N, _uid_ses.N
         self.persistent: dict[int, Key] = {}
 
@@ -219,35 +301,41 @@ class Keys:
         """key_alloc().  EDQUOT."""
         if charged:
             keys, size = LIMITS[not owner[0]]
-            mine = [key for key in self.by_serial.values() if key.uid == owner[0]]
-            needed = sum(key.quotalen for key in mine) + len(description) + 1 + len(payload)
-            if len(mine) + 1 > keys or needed > size:
+            mine = self.accounts.setdefault(owner[0], Account())
+            if mine.keys + 1 > keys or mine.bytes + len(description) + 1 + len(payload) > size:
                 raise KernelError(EDQUOT)
         room = KEY_SIZE + len(description) + len(payload)
         self.charge(room)
         serial = 0
         while serial < 3 or serial in self.by_serial:
             serial = self.numbers.getrandbits(30)
-        key = Key(serial, TYPES[kind], description, owner, perm)
-        key.payload, key.charged = payload, room
+        key = Key(serial, TYPES[kind], description, owner, perm, self.accounts)
+        key.charged = room
+        key.store(payload)
         self.by_serial[serial] = key
         return key
 
     def sweep(self, roots: Iterable[Key | None]) -> None:
-        """key_garbage_collector(): what no keyring and no task has is gone, what was invalidated leaves its keyrings."""
-        alive: dict[int, Key] = {}
-        todo = [key for key in (*roots, *self._owned()) if key is not None]
-        while todo:
-            key = todo.pop()
-            if key.serial in alive:
-                continue
-            alive[key.serial] = key
-            gone = [place for place, child in key.links.items() if child.invalidated]
-            for place in gone:
-                del key.links[place]
-            todo += key.links.values()
-        for serial in [serial for serial in self.by_serial if serial not in alive]:
-            self.charge(-self.by_serial.pop(serial).charged)
+        """key_garbage_collector(): what no keyring and no task has is gone, what was invalidated leaves its keyrings.
+
+        `roots` is what tasks have.  Keyrings make no circles, so counting who holds a key is enough.
+        """
+        held = {key.serial: key for key in (*roots, *self._owned()) if key is not None}
+        loose = self.accounts.loose
+        loose += [key for serial, key in self._roots.items() if serial not in held]
+        self._roots = held
+        if self.accounts.invalidated:
+            gone = {key.serial for key in self.accounts.invalidated}
+            self.accounts.invalidated.clear()
+            for ring in self.by_serial.values():
+                for place in [place for place, child in ring.links.items() if child.serial in gone]:
+                    ring.drop(place)
+        while loose:
+            key = loose.pop()
+            if not key.holders and key.serial not in held and self.by_serial.pop(key.serial, None) is not None:
+                key.clear()
+                key.discount()
+                self.charge(-key.charged)
 
     def _owned(self) -> Iterator[Key]:
         for pair in self.users.values():

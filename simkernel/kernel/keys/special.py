@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENOKEY
@@ -20,6 +20,7 @@ from simkernel.kernel.keys.key import (
     NO_GID,
     Key,
     Keys,
+    Place,
     Searcher,
     link,
     search,
@@ -133,7 +134,7 @@ def _there(ring: object) -> Key:
     return ring
 
 
-def search_process(k: KernelFace, wanted: Callable[[Key], bool], any_state: bool = False) -> Key:
+def search_process(k: KernelFace, place: Place, only: Key | None = None) -> Key:
     """search_process_keyrings_rcu(): thread, process, session.  ENOKEY where one of them has none of that name, else why it cannot be had."""
     task, who, now = k.current, searcher(k), k.clock.realtime_ns
     errors: list[int] = []
@@ -144,7 +145,7 @@ def search_process(k: KernelFace, wanted: Callable[[Key], bool], any_state: bool
         if not isinstance(ring, Key):
             continue
         try:
-            return search(ring, wanted, who, True, now, any_state)
+            return search(ring, place, who, True, now, only)
         except KernelError as refused:
             errors.append(refused.errno)
     raise KernelError(ENOKEY if not errors or EAGAIN in errors or ENOKEY in errors else errors[-1])
@@ -153,7 +154,7 @@ def search_process(k: KernelFace, wanted: Callable[[Key], bool], any_state: bool
 def possesses(k: KernelFace, key: Key) -> bool:
     """Can the current task reach it from its own keyrings?"""
     try:
-        search_process(k, lambda found: found is key, any_state=True)
+        search_process(k, key.place, key)
     except KernelError:
         return False
     return True

@@ -56,7 +56,9 @@ def written(m: Machine) -> int:
     for cpu in range(m.kernel.nr_cpus):
         text = m.session.read_file(f"{TRACING}/per_cpu/cpu{cpu}/stats").decode()
         rows = dict(line.split(": ") for line in text.splitlines())
-        total += sum(int(rows[name]) for name in ("entries", "overrun", "commit overrun", "dropped events", "read events"))
+        total += sum(
+            int(rows[name]) for name in ("entries", "overrun", "commit overrun", "dropped events", "read events")
+        )
     return total
 
 
@@ -81,7 +83,10 @@ def test_readers_that_end_anyhow_lose_nothing_untold(cpus: int, seed: int) -> No
         alive = []
         for _ in range(8):
             paths = [f"{TRACING}/trace_pipe", *(f"{TRACING}/per_cpu/cpu{cpu}/trace_pipe" for cpu in range(cpus))]
-            alive += [m.workload(reader(rng.choice(paths), rng.choice(("killed", "closes", "execs")), rng.randrange(1, 30))) for _ in range(2)]
+            alive += [
+                m.workload(reader(rng.choice(paths), rng.choice(("killed", "closes", "execs")), rng.randrange(1, 30)))
+                for _ in range(2)
+            ]
             alive += [m.workload(writer(rng.randrange(20, 120))) for _ in range(cpus + 1)]
             for _ in range(4):
                 m.kernel.cpus.run(lambda: False, m.kernel.clock.now_ns + rng.randrange(1, 200) * 1000)
