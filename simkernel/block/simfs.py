@@ -121,6 +121,17 @@ class SimfsInode(TmpfsInode):
         sb.free += [self.blocks.pop(index) for index in indexes]
         sb.free.sort(reverse=True)
 
+    def settle(self) -> None:
+        """What is dirty goes to the disk at once; what finds no room there is lost."""
+        sb = self.super
+        for index in sorted(self.dirty):
+            if index not in self.blocks and sb.free:
+                self.blocks[index] = sb.take_block_number()
+            if index in self.blocks:
+                data = self.mapping.pool.read(self.mapping.page(index), PAGE_SIZE)
+                sb.disk.write(self.blocks[index] * SECTORS_PER_PAGE, data)
+        self.dirty.clear()
+
     def drop_clean(self) -> None:
         """invalidate_mapping_pages()."""
         for index in [i for i in self.mapping.pages if i not in self.dirty]:
@@ -136,7 +147,6 @@ class SimfsSuper(TmpfsSuper):
         self.free = list(range(CAPACITY_SECTORS // SECTORS_PER_PAGE - 1, 15, -1))  # taken from the low end
         super().__init__(dev, vfs.now, vfs.pool, "", fs_name="simfs", root_mode=0o755)
         self.s_magic = SIMFS_MAGIC
-        self.mounts = None  # what is on the disk stays, and its pages with it
         self.xattr_kinds = (b"security.", b"trusted.", b"user.")
         self.options = ""
         root = SimfsInode(self, S_IFDIR | 0o755)
@@ -158,6 +168,12 @@ class SimfsSuper(TmpfsSuper):
             stack += (dentry.children or {}).values()
         return out
 
+    def kill(self) -> None:
+        """kill_block_super(): the pages go; what is on the disk is there for the next mount."""
+        for inode in self.inodes():
+            inode.settle()
+            inode.drop_clean()
+
     def sync_fs(self, k: BlockKernel) -> Steps[None]:
         """sync_filesystem(): write every dirty page (`yield from`)."""
         for inode in self.inodes():
@@ -173,8 +189,8 @@ class SimfsSuper(TmpfsSuper):
 def install(k: BlockKernel) -> None:
     """Register simfs and mount it at /mnt."""
     vfs = k.vfs
-    dev = makedev(254, 0)
-    vfs.register(FsType("simfs", lambda vfs, devname, flags, data: SimfsSuper(k, vfs, dev), nodev=False))
+    sb = SimfsSuper(k, vfs, makedev(254, 0))  # get_tree_bdev(): one of the disk, however often it is mounted
+    vfs.register(FsType("simfs", lambda vfs, devname, flags, data: sb, nodev=False))
     vfs.mount_at("/mnt", "simfs", "/dev/vda")
     k.drop_caches = lambda: drop_caches(vfs)
 
