@@ -137,6 +137,8 @@ def main() -> int:
     for arch in ARCHS:  # the children inherit them
         machine(arch)
     for name in names:
+        if name in kinds.WARM:
+            kinds.WARM[name]()
         begin = time.monotonic()
         outcomes, findings = campaign(name, options.seed, options.minutes * 60 / len(names), options.cases)
         failed += len(findings)

@@ -25,6 +25,34 @@ WORDS = (
     "e:x/y sched.sched_switch next=$next_pid:u32", "p:uprobes/a /bin/sh:0x1000 %ax", "p:x do_sys_open $arg1 $stack2 $comm @jiffies",
     "lo:delay=10ms,loss=5%", "eth0:delay=1ms,jitter=2ms,reorder=20%,rate=1mbit", "/tmp:/x:rw", "/tmp/a:/tmp/b", "NAME=VALUE", "6.1", "4.19.1",
 )  # fmt: skip
+DEBUGGING = """break vfs_write
+continue
+step 3
+reverse-step 2
+stepi
+registers
+x %rsp 64
+bt
+disassemble vfs_read 5
+write %rax 5
+break bpf count:2
+break time 30us
+break map asked 01000000
+break syscall write
+break event sched:sched_switch
+next
+finish
+bpf
+maps
+trace 5
+tasks
+goto 20
+delete 1
+continue
+output
+"""
+EXPERIMENT = "GRID = {'loss': [0.0, 1.0], 'kernel': ['6.1']}\nSEEDS = range(2)\ndef experiment(machine, loss):\n    return {'x': loss}\n"
+JOURNAL = '{"key": "experiment.py:experiment 0 {}", "outcome": {"parameters": {"a": 1}, "measured": {"x": 1.0}, "error": "", "command": ""}}\n'
 CONFIG = '[run]\nkernel = "5.10"\ncpus = 2\nevent = ["sched:sched_switch"]\nseed = 3\nquiet = true\n\n[verify]\nkernel = "6.1"\n'
 
 Mutant = Callable[[random.Random, bytes], bytes]
@@ -55,6 +83,18 @@ def recording() -> Path:
     )
     assert simkernel("run", "--out", folder / "run", *options, "--", WRITER).exit_code == 0
     return folder / "run"
+
+
+def warm() -> None:
+    """What a process makes once: whoever begins from here has it."""
+    simkernel("report", "-o", os.devnull, recording())
+    for version in ("4.19", "5.10", "6.1", "6.12"):
+        simkernel("matrix", "-j", "1", "--attach", "--kernel", version, OBJ / "x86_64" / "writes.bpf.o")
+    simkernel("diff", "--for", OBJ / "x86_64" / "writes.bpf.o", "5.10", "6.1")
+    for arch in ("x86_64", "arm64", "s390x"):
+        words = ("verify", "explain")
+        for word in words:
+            simkernel(word, "--arch", arch, OBJ / arch / "writes.bpf.o")
 
 
 def damaged_recording(rng: random.Random, mutant: Mutant, folder: Path) -> Path:
@@ -92,7 +132,7 @@ def attack(rng: random.Random, mutant: Mutant, folder: Path) -> str:
     """One damaged thing given to one command; the command and its exit status."""
     victim = folder / "given.bpf.o"
     arch = rng.choice(("x86_64", "x86_64", "arm64", "s390x"))
-    what = rng.randrange(12)
+    what = rng.randrange(16)
     if what < 2:
         victim.write_bytes(mutant(rng, (BIN / arch / rng.choice(("hello", "writer"))).read_bytes()))
         victim.chmod(0o755)
@@ -121,6 +161,36 @@ def attack(rng: random.Random, mutant: Mutant, folder: Path) -> str:
     elif what < 11:
         victim.write_bytes(mutant(rng, (OBJ / "x86_64" / "writes.bpf.o").read_bytes()))
         words = ["verify", "--btf", victim, OBJ / "x86_64" / "tasks.bpf.o"]
+    elif what < 12:
+        script = folder / "commands"
+        script.write_bytes(mutant(rng, DEBUGGING.encode()))
+        words = [
+            "debug",
+            *rng.choice(([], ["--json"], ["--bpf", OBJ / "x86_64" / "writes.bpf.o"])),
+            "--commands",
+            script,
+            "--",
+            HELLO,
+        ]
+    elif what < 13:
+        experiment, journal = folder / "experiment.py", folder / "journal"
+        experiment.write_text(EXPERIMENT)
+        journal.write_bytes(mutant(rng, JOURNAL.encode() * 3))
+        words = [
+            "sweep",
+            experiment,
+            "--journal",
+            journal,
+            "--seeds",
+            text(rng, mutant, "0-1"),
+            *rng.choice(([], ["--json"])),
+        ]
+    elif what < 14:
+        words = rng.choice((["list", "functions"], ["list", "events"], ["disasm"]))
+        words = [*words, text(rng, mutant, rng.choice(("vfs_*", "sched:*", "vfs_read", "[a-c]*")))]
+    elif what < 15:
+        victim.write_bytes(mutant(rng, rng.choice(sorted((OBJ / "x86_64").glob("*.bpf.o"))).read_bytes()))
+        words = ["debug", "--verifier", victim, *rng.choice(([], ["--json"]))]
     else:
         option = rng.choice(
             (

@@ -38,6 +38,7 @@ CASE_S = 1.0  # of real time, for one program
 
 Kind = Callable[[random.Random], str]
 KINDS: dict[str, tuple[str, Kind]] = {}
+WARM: dict[str, Callable[[], None]] = {}  # what the cases of a kind would each make again
 
 
 class Finding(Exception):
@@ -184,6 +185,15 @@ def files(rng: random.Random) -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         return attack(rng, mutant, Path(folder))
+
+
+def warm_files() -> None:
+    from tests.fuzz.files import warm
+
+    warm()
+
+
+WARM["files"] = warm_files
 
 
 @kind("syscalls", "random system calls with arguments of their types, on six architectures")
