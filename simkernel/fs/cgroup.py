@@ -74,6 +74,7 @@ class Cgroup(Dir):
         self.ino = 0  # its id; the super block numbers the root 1
         self.subgroups: dict[str, Cgroup] = {}
         self.max_depth = self.max_descendants = NO_LIMIT
+        self.nr_descendants = 0
         self.addr = self.css_set = 0
         self.threaded = False
         self.freeze = self.frozen_told = False
@@ -87,10 +88,8 @@ class Cgroup(Dir):
     @property
     def path(self) -> str:
         """As /proc/PID/cgroup shows it."""
-        if self.parent is None:
-            return "/"
-        above = self.parent.path
-        return above + ("" if above == "/" else "/") + self.name
+        names = [group.name for group in self.up() if group.parent is not None]
+        return "/" + "/".join(reversed(names))
 
     @property
     def id(self) -> int:
@@ -114,9 +113,11 @@ class Cgroup(Dir):
 
     def below(self) -> Iterator[Cgroup]:
         """Itself and all below it."""
-        yield self
-        for child in self.subgroups.values():
-            yield from child.below()
+        stack = [self]
+        while stack:
+            group = stack.pop()
+            yield group
+            stack += reversed(group.subgroups.values())
 
     def mkdir(self, name: str) -> None:
         """A new cgroup.  EINVAL for a newline in the name, EAGAIN beyond cgroup.max.*."""
@@ -131,6 +132,8 @@ class Cgroup(Dir):
         child.ino = self.groups.new_id()
         self.groups.publish(child)
         self.subgroups[name] = child
+        for group in self.up():
+            group.nr_descendants += 1
         self.add(name, child)
         for controller in self.groups.controllers.values():
             if controller.name in self.enabled:
@@ -146,6 +149,8 @@ class Cgroup(Dir):
         for word in list(child.css):
             child.drop_css(word)
         del self.subgroups[name], self.own[name]
+        for group in self.up():
+            group.nr_descendants -= 1
         for told in self.groups.removed:
             told(child)
 
@@ -293,7 +298,7 @@ class Cgroup(Dir):
 
     def descendants(self) -> int:
         """How many cgroups are below."""
-        return sum(1 + child.descendants() for child in self.subgroups.values())
+        return self.nr_descendants
 
     def notify(self, name: str) -> None:
         """cgroup_file_notify()."""
@@ -559,10 +564,10 @@ class Cgroups:
 
     def publish(self, group: Cgroup) -> None:
         """struct cgroup, its kernfs_node and a css_set in kernel memory."""
-        if group.addr:
-            return
-        if group.parent is not None:
-            self.publish(group.parent)
+        for each in reversed([above for above in group.up() if not above.addr]):
+            self._publish(each)
+
+    def _publish(self, group: Cgroup) -> None:
         mirror = self.mirror
         name = mirror.string(group.name.encode("utf-8", "surrogateescape") or b"/")
         node = mirror.struct("struct kernfs_node").new({"name": name, "id": group.ino, "mode": 0o40000 | group.mode})
