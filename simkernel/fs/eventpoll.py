@@ -92,6 +92,7 @@ class EventPoll:
         self.user = k.users.of(k.current.cred.uid)
         self.wq = WaitQueue("epoll")
         self.poll_wait = WaitQueue("epoll-poll")
+        self.file: File | None = None  # its own
 
     def remove(self, item: Item) -> None:
         """ep_remove()."""
@@ -134,6 +135,7 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
 
 def _release(k: FsKernel, file: File) -> None:
     ep: EventPoll = file.private_data
+    ep.file = None
     for item in list(ep.items.values()):
         ep.remove(item)
 
@@ -161,7 +163,9 @@ def sys_epoll_create1(k: FsKernel, flags: int) -> int:
     """epoll_create1(2)."""
     if flags & ~O_CLOEXEC:
         return -EINVAL
-    fd: int = k.vfs.anon_inode_getfd(k, "[eventpoll]", EVENTPOLL_FOPS, EventPoll(k), O_RDWR | flags)
+    ep = EventPoll(k)
+    fd: int = k.vfs.anon_inode_getfd(k, "[eventpoll]", EVENTPOLL_FOPS, ep, O_RDWR | flags)
+    ep.file = k.vfs.fget(fd)
     return fd
 
 
@@ -176,17 +180,27 @@ def default_max_user_watches(pages: int) -> int:
     return (pages // 25 << PAGE_SHIFT) // ITEM_SIZE
 
 
-def _depth(file: File) -> int:
-    if file.f_op is not EVENTPOLL_FOPS:
-        return 0
-    return 1 + max((_depth(item.file) for item in file.private_data.items.values()), default=0)
+def _below(files: set[File]) -> set[File]:
+    """The epolls that these epolls watch."""
+    return {
+        item.file for file in files for item in file.private_data.items.values() if item.file.f_op is EVENTPOLL_FOPS
+    }
 
 
-def _reaches(file: File, ep: EventPoll) -> bool:
-    if file.f_op is not EVENTPOLL_FOPS:
-        return False
-    inner: EventPoll = file.private_data
-    return inner is ep or any(_reaches(item.file, ep) for item in inner.items.values())
+def _above(files: set[File]) -> set[File]:
+    """The epolls that watch these."""
+    return {item.ep.file for file in files for item in file.watchers or () if isinstance(item, Item) and item.ep.file}
+
+
+def _nests_too_deep(ep_file: File, file: File) -> bool:
+    """ep_loop_check(): a circle, or more than EP_MAX_NESTS steps from the highest epoll to the lowest."""
+    steps, below = 1, {file}
+    while steps <= EP_MAX_NESTS and ep_file not in below and (below := _below(below)):
+        steps += 1
+    above = {ep_file}
+    while steps <= EP_MAX_NESTS and (above := _above(above)):
+        steps += 1
+    return ep_file in below or steps > EP_MAX_NESTS
 
 
 def _event_layout(k: FsKernel) -> tuple[int, int]:
@@ -209,7 +223,7 @@ def sys_epoll_ctl(k: FsKernel, epfd: int, op: int, fd: int, event: int) -> int:
     ep: EventPoll = ep_file.private_data
     if events & EPOLLEXCLUSIVE and (op == EPOLL_CTL_MOD or file.f_op is EVENTPOLL_FOPS):
         return -EINVAL
-    if op == EPOLL_CTL_ADD and (_reaches(file, ep) or _depth(file) > EP_MAX_NESTS):
+    if op == EPOLL_CTL_ADD and file.f_op is EVENTPOLL_FOPS and _nests_too_deep(ep_file, file):
         return -ELOOP
     item = ep.items.get((fd, id(file)))
     if op == EPOLL_CTL_ADD:

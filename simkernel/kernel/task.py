@@ -565,10 +565,12 @@ class Task(TaskSlots):
         )
 
     def descendants(self) -> Iterator[Task]:
-        """All children, recursively."""
-        for child in self.children:
+        """All children, and theirs."""
+        stack = [*reversed(self.children)]
+        while stack:
+            child = stack.pop()
             yield child
-            yield from child.descendants()
+            stack += reversed(child.children)
 
     def __repr__(self) -> str:
         return f"<Task {self.pid} {self.comm!r} {self.state_letter}>"
