@@ -566,11 +566,10 @@ class Task(TaskSlots):
 
     def descendants(self) -> Iterator[Task]:
         """All children, and theirs."""
-        stack = [*reversed(self.children)]
+        stack = self.children[::-1]
         while stack:
-            child = stack.pop()
-            yield child
-            stack += reversed(child.children)
+            yield (child := stack.pop())
+            stack += child.children[::-1]
 
     def __repr__(self) -> str:
         return f"<Task {self.pid} {self.comm!r} {self.state_letter}>"
