@@ -207,7 +207,7 @@ CONTEXTS = {
 # Contexts that no field table describes: registers, arguments, records, what user space hands over.
 OTHER = {
     "KPROBE", "TRACEPOINT", "PERF_EVENT", "RAW_TRACEPOINT", "RAW_TRACEPOINT_WRITABLE", "TRACING", "LSM", "EXT",
-    "STRUCT_OPS", "LIRC_MODE2", "SYSCALL", "UNSPEC",
+    "STRUCT_OPS", "LIRC_MODE2", "SYSCALL", "NETFILTER", "UNSPEC",
 }  # fmt: skip
 
 

@@ -217,15 +217,17 @@ def pid_of(debuggee: object) -> int:
     return os.getpid()
 
 
-def test_ctrl_c_ends_a_movement_of_many_steps(d: Debugger) -> None:
-    commands = Commands(d)
-    for line in ("stepi 100000000", "next 100000000", "reverse-stepi 100000000"):
-        timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
-        timer.start()
-        begin = time.monotonic()
-        assert len(list(commands.execute(line))) == 1
-        assert time.monotonic() - begin < 30 and not d.ended
-        timer.join()
+def test_ctrl_c_ends_a_movement_of_many_steps(machine: Machine, busybox: str) -> None:
+    machine.install(busybox)
+    with machine.debugger(["/bin/busybox", "sh", "-c", "while :; do :; done"]) as d:
+        commands = Commands(d)
+        for line in ("stepi 100000000", "next 100000000", "reverse-stepi 100000000"):
+            timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+            timer.start()
+            begin = time.monotonic()
+            assert len(list(commands.execute(line))) == 1
+            assert time.monotonic() - begin < 30 and not d.ended
+            timer.join()
 
 
 def test_a_machine_that_is_killed_is_told(machine: Machine) -> None:
