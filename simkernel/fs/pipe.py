@@ -1,14 +1,18 @@
 """Pipes and named pipes.  fs/pipe.c.
 
-A pipe holds at most `size` bytes (65536).  A write of up to PIPE_BUF (4096) bytes goes in whole or waits; readers of an
-empty pipe without writers see the end of file, writers without readers get SIGPIPE and EPIPE.  Linux counts pages, not
-bytes: many small writes fill a real pipe earlier only when they cannot be merged, which is not simulated.
+A pipe has `slots` buffers (16) of a page each.  The odd bytes of a write go behind what the last buffer has if they fit
+whole; everything else begins a new one, so pipes can be full with fewer bytes than pages.  Written through an O_DIRECT
+descriptor a buffer is a packet: nothing comes behind it, and a read ends with it, taken whole or not.  Readers of an
+empty pipe without writers see the end of file, writers without readers get SIGPIPE and EPIPE.
 
 What a pipe holds counts against the machine's memory in whole pages, and what it may hold against its owner's
 fs.pipe-user-pages-soft and -hard (since 4.5).
 """
 
 from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
 
 from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENFILE, ENOMEM, ENXIO, EPERM, EPIPE, ERESTARTSYS
@@ -23,21 +27,34 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
+from simkernel.fs.uio import IovIter
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.task import WaitQueue
 
-PIPE_BUF = 4096
 PIPE_DEF_BUFFERS = 16
 PIPE_OBJECT_SIZE = 2048  # bytes: struct pipe_inode_info, its buffers, inode and dentry, as their caches round them
+
+
+@dataclass(eq=False)
+class PipeBuffer:
+    """struct pipe_buffer and its page."""
+
+    data: bytearray  # from the beginning of the page
+    offset: int = 0  # bytes of it that were read
+    merges: bool = True  # PIPE_BUF_FLAG_CAN_MERGE
+    packet: bool = False  # PIPE_BUF_FLAG_PACKET
+
+    def __len__(self) -> int:
+        return len(self.data) - self.offset
 
 
 class Pipe:
     """struct pipe_inode_info."""
 
     __slots__ = (
-        "addr", "charged", "data", "r_counter", "rd_wait", "readers", "size", "user", "w_counter", "wr_wait", "writers",
+        "addr", "bufs", "charged", "r_counter", "rd_wait", "readers", "slots", "user", "w_counter", "wr_wait", "writers",
     )  # fmt: skip
 
     def __init__(self, k: FsKernel) -> None:
@@ -54,15 +71,97 @@ class Pipe:
         k.mm.charge(PIPE_OBJECT_SIZE)
         self.user.pipe_bufs += pages
         self.charged = 0  # pages
-        self.size = pages << PAGE_SHIFT
+        self.slots = pages
         self.addr = 0  # of struct pipe_inode_info, once somebody looks at its lock
-        self.data = bytearray()
+        self.bufs: deque[PipeBuffer] = deque()
         self.readers = 0
         self.writers = 0
         self.r_counter = 0
         self.w_counter = 0
         self.rd_wait = WaitQueue("pipe-read")
         self.wr_wait = WaitQueue("pipe-write")
+
+    @property
+    def size(self) -> int:
+        """Bytes, if every buffer is full."""
+        return self.slots << PAGE_SHIFT
+
+    @property
+    def full(self) -> bool:
+        """pipe_full()."""
+        return len(self.bufs) >= self.slots
+
+    @property
+    def held(self) -> int:
+        """Bytes that are in it."""
+        return sum(map(len, self.bufs))
+
+    def merge(self, it: IovIter) -> int:
+        """The odd bytes of a write go behind the last buffer, or none.  KernelError(EFAULT)."""
+        chars = it.count % PAGE_SIZE
+        last = self.bufs[-1] if self.bufs else None
+        if not chars or last is None or not last.merges or len(last.data) + chars > PAGE_SIZE:
+            return 0
+        data = it.copy_from(chars)
+        if len(data) < chars:
+            raise KernelError(EFAULT)
+        last.data += data
+        return chars
+
+    def add(self, it: IovIter, packet: bool) -> int:
+        """Buffer after buffer, while there are slots: bytes.  KernelError(EFAULT, ENOMEM) if there was none."""
+        done = 0
+        while it.count and not self.full:
+            wanted = min(it.count, PAGE_SIZE)
+            try:
+                data = it.copy_from(wanted)
+                if len(data) < wanted:
+                    raise KernelError(EFAULT)
+                self.bufs.append(PipeBuffer(bytearray(data), merges=not packet, packet=packet))
+                self.charge()
+            except KernelError as refused:
+                if refused.errno == ENOMEM:
+                    self.bufs.pop()
+                if done:
+                    return done
+                raise
+            done += wanted
+        return done
+
+    def take(self, it: IovIter) -> int:
+        """What a read gets: bytes, to the end of a packet at most.  0 if none of them could be put there."""
+        done = 0
+        while self.bufs and it.count:
+            buf = self.bufs[0]
+            wanted = min(len(buf), it.count)
+            copied = it.copy_to(bytes(buf.data[buf.offset : buf.offset + wanted]))
+            buf.offset += copied
+            done += copied
+            ends = buf.packet and copied == wanted
+            if ends or not buf:
+                self.bufs.popleft()
+            if ends or copied < wanted:
+                break
+        self.charge()
+        return done
+
+    def move(self, there: Pipe, length: int, keep: bool) -> int:
+        """Buffers, or copies of them, into another pipe, while it has slots: bytes.  KernelError(ENOMEM)."""
+        done = 0
+        for buf in list(self.bufs):
+            size = min(len(buf), length - done)
+            if not size or there.full:
+                break
+            if keep or size < len(buf):
+                begin = buf.offset
+                there.bufs.append(PipeBuffer(buf.data[begin : begin + size], merges=False, packet=buf.packet))
+                buf.offset += 0 if keep else size
+            else:
+                there.bufs.append(self.bufs.popleft())
+            done += size
+        there.charge()
+        self.charge()
+        return done
 
     def resize(self, k: FsKernel, size: int) -> int:
         """F_SETPIPE_SZ: the next power of two of pages."""
@@ -77,26 +176,26 @@ class Pipe:
         total = self.user.pipe_bufs + more
         if grows and (_too_many(k, "soft", total) or _too_many(k, "hard", total)) and _unprivileged(k):
             return -EPERM
-        if rounded < len(self.data):
+        if rounded >> PAGE_SHIFT < len(self.bufs):
             return -EBUSY
         self.user.pipe_bufs = total
-        self.size = rounded
+        self.slots = rounded >> PAGE_SHIFT
         k.wake_up(self.wr_wait)
         return rounded
 
     def charge(self) -> None:
-        """After the data have changed: so many pages.  KernelError(ENOMEM)."""
-        pages = len(self.data) + PAGE_SIZE - 1 >> PAGE_SHIFT
+        """After the buffers have changed: a page each.  KernelError(ENOMEM)."""
+        pages = len(self.bufs)
         if pages != self.charged:
             self.user.charge(pages - self.charged << PAGE_SHIFT)
             self.charged = pages
 
     def free(self) -> None:
         """free_pipe_info()."""
-        self.data.clear()
+        self.bufs.clear()
         self.charge()
         self.user.charge(-PIPE_OBJECT_SIZE)
-        self.user.pipe_bufs -= self.size >> PAGE_SHIFT
+        self.user.pipe_bufs -= self.slots
 
 
 def _too_many(k: FsKernel, kind: str, pages: int) -> bool:
@@ -155,13 +254,9 @@ def _pipe_read(k: FsKernel, iocb_addr: int, to: int, lock: int) -> Body:
     file: File = iocb.file
     pipe = pipe_of(file.f_inode)
     while True:
-        if pipe.data:
-            was_full = len(pipe.data) >= pipe.size
-            data = bytes(pipe.data[: it.count])
-            copied = it.copy_to(data)
-            del pipe.data[:copied]
-            pipe.charge()
-            if pipe.wr_wait and (was_full or pipe.size - len(pipe.data) >= PIPE_BUF or not pipe.data):
+        if pipe.bufs:
+            copied = pipe.take(it)
+            if pipe.wr_wait and not pipe.full:
                 yield k.wake(pipe.wr_wait)
             elif pipe.wr_wait.on_wake:
                 k.wake_up(pipe.wr_wait)
@@ -201,7 +296,6 @@ def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
         return 0
     file: File = iocb.file
     pipe = pipe_of(file.f_inode)
-    total = it.count
     done = 0
     ret = 0
     while True:
@@ -209,21 +303,15 @@ def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
             k.signals.send(k.current, SIGPIPE)
             ret = -EPIPE
             break
-        room = pipe.size - len(pipe.data)
-        if room >= min(total, PIPE_BUF) or (room and done):
-            was_empty = not pipe.data
-            data = it.copy_from(room)
-            if not data:
-                ret = -EFAULT
-                break
-            pipe.data += data
-            try:
-                pipe.charge()
-            except KernelError as refused:
-                del pipe.data[-len(data) :]
-                ret = -refused.errno
-                break
-            done += len(data)
+        was_empty = not pipe.bufs
+        try:
+            added = 0 if done else pipe.merge(it)
+            added += pipe.add(it, bool(file.f_flags & O_DIRECT))
+        except KernelError as refused:
+            ret = -refused.errno
+            break
+        if added:
+            done += added
             if was_empty:
                 if pipe.rd_wait:
                     yield k.wake(pipe.rd_wait)
@@ -258,12 +346,12 @@ def pipe_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
         if file.f_mode & c.FMODE_WRITE:
             queues.append(pipe.wr_wait)
     if file.f_mode & c.FMODE_READ:
-        if pipe.data:
+        if pipe.bufs:
             mask |= POLLIN | POLLRDNORM
         if not pipe.writers and file.private_data != pipe.w_counter:
             mask |= POLLHUP
     if file.f_mode & c.FMODE_WRITE:
-        if pipe.size - len(pipe.data) >= PIPE_BUF:
+        if not pipe.full:
             mask |= POLLOUT | POLLWRNORM
         if not pipe.readers:
             mask |= POLLERR
@@ -276,7 +364,7 @@ def pipe_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
         from arch.abi.errno import ENOTTY
 
         raise KernelError(ENOTTY, "no such pipe ioctl")
-    k.usercopy.put_user(arg, 4, len(pipe_of(file.f_inode).data))
+    k.usercopy.put_user(arg, 4, pipe_of(file.f_inode).held)
     return 0
 
 
@@ -389,10 +477,12 @@ def create_pipe_files(k: FsKernel, flags: int) -> tuple[File, File]:
     dentry = Dentry("", None, inode)
     dentry.d_dname = _pipe_name
     path = Path(vfs.pipe_mnt, dentry)
-    extra = flags & (O_NONBLOCK | O_DIRECT)
     ends = []
-    for access, can in ((O_RDONLY, c.FMODE_CAN_READ), (O_WRONLY, c.FMODE_CAN_WRITE)):
-        file = vfs.new_file(path, access | extra, PIPEFIFO_FOPS, cred)
+    for access, can, kept in (
+        (O_RDONLY, c.FMODE_CAN_READ, O_NONBLOCK),
+        (O_WRONLY, c.FMODE_CAN_WRITE, O_NONBLOCK | O_DIRECT),
+    ):
+        file = vfs.new_file(path, access | flags & kept, PIPEFIFO_FOPS, cred)
         file.f_mode |= can | c.FMODE_OPENED | c.FMODE_STREAM
         file.private_data = 0
         if access == O_WRONLY:

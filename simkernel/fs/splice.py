@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EAGAIN, EBADF, EINVAL, EPIPE, ESPIPE
 from arch.abi.fcntl import O_APPEND, O_NONBLOCK
-from arch.abi.limits import IOV_MAX
+from arch.abi.limits import IOV_MAX, PAGE_SHIFT
 from arch.abi.signal import SIGPIPE
 from simkernel.fs import constants as c
 from simkernel.fs.copy import kernel_read, kernel_write
@@ -20,7 +20,7 @@ SPLICE_F_NONBLOCK, SPLICE_F_ALL = 2, 0xF
 
 def _ipipe_prep(k: FsKernel, pipe: Pipe, nonblock: bool) -> Body:
     """Wait until there is something to take: 1, 0 at the end of the file, or -errno."""
-    while not pipe.data:
+    while not pipe.bufs:
         if not pipe.writers:
             return 0
         if nonblock:
@@ -37,7 +37,7 @@ def _opipe_prep(k: FsKernel, pipe: Pipe, nonblock: bool) -> Body:
         if not pipe.readers:
             k.signals.send(k.current, SIGPIPE)
             return -EPIPE
-        if len(pipe.data) < pipe.size:
+        if not pipe.full:
             return 1
         if nonblock:
             return -EAGAIN
@@ -60,15 +60,11 @@ def _between(k: FsKernel, source: File, dest: File, length: int, flags: int, kee
     ret = yield from _opipe_prep(k, there, quick)
     if ret <= 0:
         return ret
-    data = bytes(here.data[: min(length, there.size - len(there.data))])
-    there.data += data
-    there.charge()
+    moved = here.move(there, length, keep)
     if not keep:
-        del here.data[: len(data)]
-        here.charge()
         k.wake_up(here.wr_wait, 0)
     k.wake_up(there.rd_wait, 0)
-    return len(data)
+    return moved
 
 
 @kernel_function("long do_tee(struct file *in, struct file *out, size_t len, unsigned int flags)", source="fs/splice.c")
@@ -160,7 +156,7 @@ def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, 
         return ret
     if out_pipe:
         room = pipe_of(dest.f_inode)
-        length = min(length, room.size - len(room.data))
+        length = min(length, room.slots - len(room.bufs) << PAGE_SHIFT)
     in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos
     out_pos = k.usercopy.get_user(off_out, 8, True) if off_out else dest.f_pos
     got = yield from kernel_read(k, source, in_pos, min(length, 65536))

@@ -5,7 +5,7 @@ The layout of the frame that a handler gets on the user stack is the architectur
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ESRCH, ETIME
+from arch.abi.errno import E2BIG, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ESRCH, ETIME
 from arch.abi.signal import (
     MINSIGSTKSZ,
     NSIG,
@@ -19,10 +19,16 @@ from arch.abi.signal import (
     SIG_IGN,
     SIG_SETMASK,
     SIG_UNBLOCK,
+    SIGBUS,
+    SIGCHLD,
     SIGCONT,
+    SIGFPE,
+    SIGILL,
     SIGKILL,
     SIGSEGV,
     SIGSTOP,
+    SIGSYS,
+    SIGTRAP,
     SS_AUTODISARM,
     SS_DISABLE,
     SS_ONSTACK,
@@ -417,17 +423,39 @@ def sys_tgkill(k: KernelFace, tgid: int, pid: int, sig: int) -> int:
 
 @syscall("rt_sigqueueinfo", "pid_t pid, int sig, siginfo_t *uinfo", source="kernel/signal.c")
 def sys_rt_sigqueueinfo(k: KernelFace, pid: int, sig: int, uinfo: int) -> int:
-    """Send with a value.  EPERM, ESRCH."""
-    raw = k.usercopy.copy_from_user(uinfo, 128)
-    if not 0 <= sig <= 64:
-        raise KernelError(EINVAL)
-    code = int.from_bytes(raw[8:12], k.mem.byteorder, signed=True)
+    """Send with a value.  EINVAL, E2BIG, EPERM, ESRCH."""
+    code, said = _siginfo_from_user(k, sig, uinfo)
+    if (code >= 0 or code == SI_TKILL) and k.tasks.vnr(k.current.pid) != pid:
+        raise KernelError(EPERM)
     task = k.tasks.find(pid)
     if task is None:
         raise KernelError(ESRCH)
-    if (code >= 0 or code == SI_TKILL) and task.tgid != k.current.tgid:
-        raise KernelError(EPERM)
-    return k.signals.send(task, sig, code, **_said(k, raw))
+    if not 0 <= sig <= NSIG:
+        raise KernelError(EINVAL)
+    if code <= 0:
+        may_signal(k, task, sig)
+    return k.signals.send(task, sig, code, **said)
+
+
+# known_siginfo_layout(): the largest si_code of signals that have their own; others have those of poll
+SICODES = {SIGILL: 11, SIGFPE: 15, SIGSEGV: 9, SIGBUS: 5, SIGTRAP: 6, SIGCHLD: 6, SIGSYS: 2}
+NSIGPOLL = 6
+SI_DETHREAD, SI_ASYNCNL = -7, -60
+
+
+def _known_layout(sig: int, code: int) -> bool:
+    if code > 0:
+        return code == SI_KERNEL or code <= SICODES.get(sig, NSIGPOLL)
+    return code >= SI_DETHREAD or code == SI_ASYNCNL
+
+
+def _siginfo_from_user(k: KernelFace, sig: int, uinfo: int) -> tuple[int, dict[str, int]]:
+    """__copy_siginfo_from_user(): si_code and what goes with it.  EFAULT; E2BIG: more than is known of such a code (since 4.20)."""
+    raw = k.usercopy.copy_from_user(uinfo, 128)
+    code = int.from_bytes(raw[8:12], k.mem.byteorder, signed=True)
+    if not _known_layout(sig, code) and any(raw[48 if k.arch.word == 8 else 32 :]) and k.version.at_least("4.20"):
+        raise KernelError(E2BIG)
+    return code, _said(k, raw)
 
 
 def _said(k: KernelFace, raw: bytes) -> dict[str, int]:
@@ -439,17 +467,18 @@ def _said(k: KernelFace, raw: bytes) -> dict[str, int]:
 
 @syscall("rt_tgsigqueueinfo", "pid_t tgid, pid_t pid, int sig, siginfo_t *uinfo", source="kernel/signal.c")
 def sys_rt_tgsigqueueinfo(k: KernelFace, tgid: int, pid: int, sig: int, uinfo: int) -> int:
-    """The same to one thread.  EINVAL, EPERM, ESRCH."""
-    raw, order = k.usercopy.copy_from_user(uinfo, 128), k.mem.byteorder
+    """The same to one thread.  EINVAL, E2BIG, EPERM, ESRCH."""
+    code, said = _siginfo_from_user(k, sig, uinfo)
     if pid <= 0 or tgid <= 0 or not 0 <= sig <= NSIG:
         raise KernelError(EINVAL)
-    code = int.from_bytes(raw[8:12], order, signed=True)
     if (code >= 0 or code == SI_TKILL) and k.tasks.vnr(k.current.pid) != pid:
         raise KernelError(EPERM)
     task = k.tasks.find(pid)
     if task is None or k.tasks.vnr(task.tgid) != tgid or task.exit_state:
         raise KernelError(ESRCH)
-    return k.signals.send_thread(task, sig, code, **_said(k, raw))
+    if code <= 0:
+        may_signal(k, task, sig)
+    return k.signals.send_thread(task, sig, code, **said)
 
 
 @syscall("sigaltstack", "const stack_t *uss, stack_t *uoss", source="kernel/signal.c")

@@ -16,6 +16,7 @@ from arch.abi.poll import (  # fmt: skip
     POLLNVAL,
     POLLOUT,
 )
+from simkernel.fs.pipe import PipeBuffer
 from simkernel.kernel.testing import Blocked
 
 PIPE_SIZE = 65536
@@ -62,8 +63,8 @@ def test_writer_sleeps_until_there_is_room(libc):
     drained = []
 
     def drain():
-        drained.append(len(pipe.data))
-        del pipe.data[:]
+        drained.append(pipe.held)
+        pipe.bufs.clear()
 
     libc.k.on_block = drain
     assert libc.write_bytes(w, b"z" * 200000) == 200000
@@ -119,7 +120,7 @@ def test_poll(libc):
     assert libc.k.clock.now_ns - before == 20_000_000
     with pytest.raises(Blocked):
         poll(libc, (r, POLLIN), timeout=-1)
-    libc.k.on_block = lambda: libc.k.current.files.fds[r].f_inode.i_pipe.data.extend(b"late")
+    libc.k.on_block = lambda: libc.k.current.files.fds[r].f_inode.i_pipe.bufs.append(PipeBuffer(bytearray(b"late")))
     assert poll(libc, (r, POLLIN), timeout=-1) == (1, [POLLIN])
 
 

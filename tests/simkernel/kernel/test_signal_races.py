@@ -8,6 +8,7 @@ import pytest
 from arch.abi.errno import EFAULT
 from arch.abi.signal import SIGKILL, SIGSEGV, SIGUSR1
 from arch.errors import KernelError
+from simkernel.fs.pipe import PipeBuffer
 from simkernel.fs.rootfs import add_file
 from simkernel.kernel.sigpending import SigInfo
 from simkernel.machine import boot
@@ -71,7 +72,7 @@ def test_a_driven_call_is_restarted():
         if began and not left:
             left.append(1)
             task.task.signal.pending.flush(-1)
-            pipe.data += b"y"
+            pipe.bufs.append(PipeBuffer(bytearray(b"y")))
 
     k.cpu.add_probe(k.symbols.address("pipe_read"), reading)
     k.cpu.add_probe(k.text.address_of("exit_to_user_mode_loop"), returning)
