@@ -7,7 +7,7 @@ tracepoints that Linux has there (blk_mq.py).  `simfs` keeps files on the disk (
 
 from __future__ import annotations
 
-from simkernel.block import blk_mq, proc, simfs
+from simkernel.block import blk_mq, proc, simfs, sysfs
 from simkernel.block.disk import Disk
 from simkernel.block.face import BlockKernel
 from simkernel.block.layer import DISK_IRQ, DISK_NAME, BlockLayer
@@ -21,3 +21,4 @@ def install(k: BlockKernel) -> None:
     k.irqs.request(DISK_IRQ, DISK_NAME)
     simfs.install(k)
     proc.install(k)
+    sysfs.install(k)

@@ -72,7 +72,7 @@ def blk_mq_submit_bio(k: BlockKernel, bio: int) -> Body:
 def blk_account_io_start(k: BlockKernel, req: int) -> int:
     """Disk statistics begin."""
     k.trace("block_io_start", req)
-    k.block.stats.start(k.clock.now_ns)
+    k.block.stats.start(k.block.requests[req].op & 1, k.clock.now_ns)
     return 0
 
 

@@ -12,6 +12,7 @@ from simkernel.kernel.task import WaitQueue
 DISK_MAJOR, DISK_NAME = 254, "vda"
 DISK_IRQ = 10
 MAX_SECTORS = 256  # of one request: 128 KiB
+TAGS = 64  # requests that may be in flight
 
 
 @dataclass
@@ -34,22 +35,27 @@ class DiskStats:
         self.ios = [0, 0]  # by REQ_OP_READ, REQ_OP_WRITE
         self.sectors = [0, 0]
         self.ns = [0, 0]  # from the request's start to its end, summed
-        self.in_flight = 0
+        self.moving = [0, 0]  # requests in flight
         self.busy_ns = 0  # io_ticks: at least one request was on its way
         self._busy_since = 0
 
-    def start(self, now: int) -> None:
+    @property
+    def in_flight(self) -> int:
+        """Requests of both kinds."""
+        return sum(self.moving)
+
+    def start(self, kind: int, now: int) -> None:
         """A request is made."""
         if not self.in_flight:
             self._busy_since = now
-        self.in_flight += 1
+        self.moving[kind] += 1
 
     def done(self, kind: int, sectors: int, started: int, now: int) -> None:
         """A request is complete."""
         self.ios[kind] += 1
         self.sectors[kind] += sectors
         self.ns[kind] += now - started
-        self.in_flight -= 1
+        self.moving[kind] -= 1
         if not self.in_flight:
             self.busy_ns += now - self._busy_since
 
@@ -108,7 +114,7 @@ class BlockLayer:
         request["__sector"] = bio.sector
         request.bio = request.biotail = bio.addr
         request.tag = self.next_tag
-        self.next_tag = (self.next_tag + 1) % 64
+        self.next_tag = (self.next_tag + 1) % TAGS
         request.start_time_ns = self.k.clock.now_ns
         for name, value in (("part", self.bdev.addr), ("rq_disk", self.gendisk.addr)):
             if self.k.types.has_member("struct request", name):

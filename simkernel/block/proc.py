@@ -13,8 +13,8 @@ from simkernel.fs.procfs import proc_file
 DRIVER_NAME = "virtblk"  # as /proc/devices calls the driver
 
 
-def diskstats(k: BlockKernel) -> str:
-    """diskstats_show(): reads and writes (I/Os, merges, sectors, ms), in flight, busy ms, queue ms; then discards and flushes."""
+def stat_fields(k: BlockKernel) -> list[int]:
+    """Reads and writes (I/Os, merges, sectors, ms), in flight, busy ms, queue ms; then discards and flushes."""
     stats = k.block.stats
     fields: list[int] = []
     for kind in (REQ_OP_READ, REQ_OP_WRITE):
@@ -24,7 +24,12 @@ def diskstats(k: BlockKernel) -> str:
         fields += [0, 0, 0, 0]
     if k.version.at_least("5.5"):
         fields += [0, 0]
-    return f"{DISK_MAJOR:4d} {0:7d} {DISK_NAME} " + " ".join(map(str, fields)) + "\n"
+    return fields
+
+
+def diskstats(k: BlockKernel) -> str:
+    """diskstats_show()."""
+    return f"{DISK_MAJOR:4d} {0:7d} {DISK_NAME} " + " ".join(map(str, stat_fields(k))) + "\n"
 
 
 def partitions(k: BlockKernel) -> str:
