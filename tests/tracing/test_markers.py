@@ -96,3 +96,14 @@ def test_masks_of_cpus():
     wide = machine("6.1", cpus=8)
     echo(wide, "tracing_cpumask", "1")
     assert cat(wide, "tracing_cpumask") == "01\n"
+
+
+def test_the_writer_is_a_place_in_a_function():
+    """With sym-offset 6.1 shows `tracing_mark_write+0xdd/0x240: hi`, with sym-addr ` <ffffffff811c36bd>` behind it."""
+    tracing = machine("6.1", cpus=1)
+    echo(tracing, "options/sym-offset", "1")
+    answer(tracing, "trace_marker", b"hi")
+    assert re.search(r": tracing_mark_write\+0x[0-9a-f]+/0x400: hi\n$", cat(tracing, "trace"))
+    echo(tracing, "options/sym-addr", "1")
+    (offset, address) = re.search(r"\+0x(\w+)/0x400 <(ffffffff\w{8})>: hi\n$", cat(tracing, "trace")).groups()
+    assert tracing.host.symbols.lookup(int(address, 16)) == ("tracing_mark_write", int(offset, 16), 0x400)

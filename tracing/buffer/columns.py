@@ -27,9 +27,7 @@ TRACE_GRAPH_RET, TRACE_GRAPH_ENT, TRACE_USER_STACK, TRACE_BPUTS, TRACE_RAW_DATA 
 
 COUNTER_CLOCKS = ("counter", "x86-tsc")
 
-# Names shown for the ips of writers that are no kernel function here.
-IP_TRACE_PRINTK, IP_MARKER = 1, 2
-PSEUDO_SYMBOLS = {IP_TRACE_PRINTK: "", IP_MARKER: "tracing_mark_write"}
+IP_TRACE_PRINTK = 1  # of a line that no function of the kernel has written: no name is shown
 # By what is set: the task's flag (1), the CPU's (2), the task's for later (4).
 RESCHED = ".npNlbLB"
 
@@ -110,8 +108,7 @@ class Columns:
         text = c_string(data[8 + word :])
         if self.options["printk-msg-only"]:
             return text
-        found = self.host.symbols.lookup(ip)
-        name = found[0] if found else PSEUDO_SYMBOLS.get(ip, "")
+        name = "" if ip == IP_TRACE_PRINTK else self.board.addresses.ip(ip)
         return f"{name}: {text}"
 
     def _stack_text(self, data: bytes) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import EBADF, EINVAL
 from arch.errors import KernelError
-from tracing.buffer.columns import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA
+from tracing.buffer.columns import TRACE_PRINT, TRACE_RAW_DATA
 from tracing.buffer.trace import TraceArray
 from tracing.files.nodes import File, OpenFile
 from tracing.record.event import TraceEvent
@@ -17,6 +17,8 @@ TRACE_MARKER_MAX_SIZE = 4096
 RAW_DATA_MAX_SIZE = 3 * 1024
 RAW_FAULT_ID = 0xFFFFFFFF
 ID_SIZE = 4
+WRITER = "tracing_mark_write"
+WRITING_OFFSET = 0x18  # where in it an entry is said to come from (_THIS_IP_)
 DATA_ALIGNMENT = 4  # the ring buffer's: what prints a record sees its size so
 FAULTED = b"<faulted>"
 
@@ -36,6 +38,8 @@ class Markers:
         self.array = array
         self.board = array.board
         self.event = event  # ftrace:print
+        writer = array.board.host.symbols.address(WRITER)
+        self.ip = 0 if writer is None else writer + WRITING_OFFSET
 
     def nodes(self, mode: int) -> list[File]:
         """The files."""
@@ -83,7 +87,7 @@ class Markers:
         array, board, buffer = self.array, self.board, self.array.buffer
         if not buffer.recording:
             raise KernelError(EBADF, "the buffer is not recording")
-        head = board.header_of(TRACE_PRINT) + IP_MARKER.to_bytes(board.word, board.byteorder)
+        head = board.header_of(TRACE_PRINT) + self.ip.to_bytes(board.word, board.byteorder)
         file = self.event.file(array)
         later = file.call_triggers(head + text + b"\0", 0) if file.triggers else []
         line = text if text.endswith(b"\n") else text + b"\n"
