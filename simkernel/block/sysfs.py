@@ -15,13 +15,13 @@ from simkernel.block.layer import DISK_MAJOR, DISK_NAME, MAX_SECTORS, TAGS
 from simkernel.block.proc import stat_fields
 from simkernel.fs.cgroup_css import number, text_of
 from simkernel.fs.nodes import Dir, Link, Node
+from simkernel.fs.proc_text import PAGE_KB
 from simkernel.fs.sysfs import AttrFile, sysfs_file
 
 DEVICE = "devices/pci0000:00/0000:00:02.0/virtio0"  # whose driver the disk belongs to
 DISK_NUMBER = f"{DISK_MAJOR}:0"
 ACTIONS = ("add", "remove", "change", "move", "online", "offline", "bind", "unbind")
 MAX_KB = MAX_SECTORS * SECTOR >> 10
-PAGE_KB = 4
 
 
 @dataclass(frozen=True)
