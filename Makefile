@@ -1,6 +1,7 @@
 # make demo    the main job on a fresh machine: creates .venv, installs, runs, prints trace and histogram
 # make test    the whole test suite, in parallel
 # make test-samples  the test suites of samples/testing on all their kernels and CPUs
+# make test-compiled  the verifier as machine code, against its own tests
 # make lint    formatter, types and the four-floor import contract
 # make docs    regenerates the generated pages and checks that nothing changed
 # make site    the documentation as a site, with man pages, in build/site
@@ -20,7 +21,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-samples test-slow test-cpython test-ftrace test-kselftests test-bpf-selftests lint docs bench soundness hostile fuzz site determinism growth clean
+.PHONY: venv demo test test-compiled test-samples test-slow test-cpython test-ftrace test-kselftests test-bpf-selftests lint docs bench soundness hostile fuzz site determinism growth clean
 
 venv: $(VENV)/.installed
 
@@ -48,6 +49,10 @@ test: venv
 # Long proofs, fuzz loops and sweeps, which the ordinary tests leave out.
 test-slow: venv
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests
+
+# Ten minutes of compiling, for whoever changes the verifier.
+test-compiled: venv
+	$(BIN)/python tests/tools/compiled.py
 
 # Three suites of BPF programs as a user would write them, on three kernels and two CPUs.
 test-samples: venv

@@ -214,7 +214,7 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
     word = v.type
     if env.rules.memory_for_keys and compatible in _MORE_SINCE_6_3:
         compatible = _MORE_SINCE_6_3[compatible]
-        if compatible is _MEMORY_6_3 and env.rules.ctx_named_as_memory:
+        if compatible == _MEMORY_6_3 and env.rules.ctx_named_as_memory:
             compatible = (*compatible, PTR_TO_CTX)
     for holds, types in _LATER.get(base_type(arg_type), ()):
         if holds(env.rules):

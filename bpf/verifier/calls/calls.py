@@ -139,7 +139,7 @@ def check_helper_call(env: Env, insn: Insn) -> None:
     func_id = insn.imm
     here = env.insn_idx
     fn = _find_proto(env, func_id)
-    if fn.might_sleep and env.cur.held is not NOTHING_HELD:
+    if fn.might_sleep and env.cur.held != NOTHING_HELD:
         check_sleep_here(env, func_id_name(env, func_id))
     meta = CallMeta(func_id, fn.pkt_access)
     for arg in range(5):
