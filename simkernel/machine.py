@@ -526,7 +526,7 @@ def boot(
     # Subsystems are imported before the kernel is made: their functions are part of its text.
     from simkernel import block, io_uring, ipc, mm, net, observe
     from simkernel.fs import boot as fs
-    from simkernel.fs import proc_irq, proc_keys
+    from simkernel.fs import proc_irq, proc_keys, proc_locks
     from simkernel.fs.hostfs import install_binds
     from simkernel.fs.shortcuts import shortcuts
 
@@ -534,7 +534,7 @@ def boot(
         arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname,
         config=config,
     )  # fmt: skip
-    for subsystem in (fs, proc_irq, proc_keys, ipc, mm, net, io_uring, block, observe):
+    for subsystem in (fs, proc_irq, proc_keys, proc_locks, ipc, mm, net, io_uring, block, observe):
         subsystem.install(k)
     install_binds(k.vfs, shown)
     k.shortcuts.add(shortcuts(k.vfs))

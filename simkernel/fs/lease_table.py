@@ -17,7 +17,18 @@ class Lease:
     fd: int
     kind: int
     target: int  # what it is to become: its kind, or less while somebody waits
+    pid: int  # whose
+    place: tuple[int, int]  # in /proc/locks
     break_ns: int = 0  # until when
+
+
+@dataclass(eq=False)
+class Breaker:
+    """Who waits until leases of an inode are given up."""
+
+    inode: Inode
+    kind: int  # what it wants: F_RDLCK or F_WRLCK
+    pid: int
 
 
 class Leases:
@@ -26,6 +37,7 @@ class Leases:
     def __init__(self) -> None:
         self.held: dict[Inode, list[Lease]] = {}
         self.broken = WaitQueue("fl_wait")
+        self.breakers: list[Breaker] = []
 
     def of(self, file: File) -> Lease | None:
         """The one that an open file holds."""

@@ -11,7 +11,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fasync import f_setown, owner_of, send_sigio
 from simkernel.fs.inode import File, Inode
-from simkernel.fs.lease_table import Lease
+from simkernel.fs.lease_table import Breaker, Lease
 from simkernel.kernel.face import Steps
 
 
@@ -46,7 +46,7 @@ def set_lease(k: FsKernel, fd: int, file: File, kind: int) -> int:
         held.kind = held.target = kind
         k.wake_up(leases.broken, 0)
         return 0
-    leases.held.setdefault(inode, []).append(Lease(file, fd, kind, kind))
+    leases.held.setdefault(inode, []).append(Lease(file, fd, kind, kind, k.current.tgid, k.vfs.next_lock_place()))
     if not owner_of(file).pid:
         f_setown(k, file, F_OWNER_PID, k.current.tgid)
     return 0
@@ -81,7 +81,10 @@ def break_lease(k: FsKernel, inode: Inode, flags: int) -> Steps[int]:
         if flags & O_NONBLOCK:
             return -EWOULDBLOCK
         left = min(lease.break_ns for lease in in_the_way) - k.clock.now_ns
+        breaker = Breaker(inode, F_WRLCK if write else F_RDLCK, k.current.tgid)
+        leases.breakers.append(breaker)
         ret = yield k.wait(leases.broken, timeout_ns=max(left, 1))
+        leases.breakers.remove(breaker)
         if ret == -ETIME:
             for lease in in_the_way:
                 if lease in leases.held.get(inode, ()):

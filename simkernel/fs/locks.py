@@ -56,15 +56,23 @@ class Lock:
     start: int
     end: int
     pid: int
+    place: tuple[int, int] | None = None  # in /proc/locks: fl_link
+
+    def excludes(self, other: Lock) -> bool:
+        """posix_locks_conflict(), flock_locks_conflict()."""
+        if self.owner is other.owner or self.owner == other.owner:
+            return False
+        return self.start <= other.end and other.start <= self.end and F_WRLCK in (self.kind, other.kind)
 
 
 class LockTable:
     """struct file_lock_context of one inode."""
 
-    def __init__(self) -> None:
-        self.flocks: dict[int, int] = {}  # id of the open file -> LOCK_SH or LOCK_EX, in order of acquisition
-        self.flock_files: dict[int, File] = {}
+    def __init__(self, inode: Inode) -> None:
+        self.inode = inode
+        self.flocks: dict[int, Lock] = {}  # id of the open file -> its lock, in order of acquisition
         self.records: list[Lock] = []
+        self.waiting: list[tuple[Lock, bool]] = []  # who sleeps for one, as they came: whether for a flock
         self.queue = WaitQueue("file-lock")
         self.charged = 0  # locks
 
@@ -73,11 +81,20 @@ class LockTable:
         count = len(self.records) + len(self.flocks)
         k.mm.charge((count - self.charged) * LOCK_SIZE)
         self.charged = count
+        if count:
+            k.vfs.locked[self] = self.inode
+        else:
+            k.vfs.locked.pop(self, None)
+
+    def place(self, k: FsKernel, *first: Lock) -> None:
+        """locks_insert_global_locks(): new locks are at the head of the CPU's list; `first` come before all others."""
+        for lock in (*first, *self.records):
+            if lock.place is None:
+                lock.place = k.vfs.next_lock_place()
 
     def drop_file(self, k: FsKernel, file: File) -> None:
         """The open file is gone: its flock and OFD locks go."""
         had = self.flocks.pop(id(file), None) is not None
-        self.flock_files.pop(id(file), None)
         before = len(self.records)
         self.records = [lock for lock in self.records if lock.owner is not file]
         if had or before != len(self.records):
@@ -101,12 +118,7 @@ class LockTable:
 
     def conflict(self, wanted: Lock) -> Lock | None:
         """The first lock of someone else that overlaps and excludes."""
-        for lock in self.records:
-            if lock.owner is wanted.owner or lock.owner == wanted.owner:
-                continue
-            if lock.start <= wanted.end and wanted.start <= lock.end and F_WRLCK in (lock.kind, wanted.kind):
-                return lock
-        return None
+        return next((lock for lock in self.records if lock.excludes(wanted)), None)
 
     def replace(self, owner: File | int, start: int, end: int, new: Lock | None) -> None:
         """Cut [start, end] out of the owner's locks, then put the new one in; neighbours of its kind become one with it.
@@ -125,13 +137,15 @@ class LockTable:
             found = True
             if new is not None and lock.kind == new.kind and lock.start <= end + 1 and start <= lock.end + 1:
                 new.start, new.end = min(new.start, lock.start), max(new.end, lock.end)
+                new.place = new.place or lock.place
             elif lock.end < start or lock.start > end:
                 mine.append(lock)
             else:
                 if lock.start < start:
-                    mine.append(Lock(owner, lock.kind, lock.start, start - 1, lock.pid))
+                    place = None if lock.end > end else lock.place  # of two halves the left one is new
+                    mine.append(Lock(owner, lock.kind, lock.start, start - 1, lock.pid, place))
                 if lock.end > end:
-                    mine.append(Lock(owner, lock.kind, end + 1, lock.end, lock.pid))
+                    mine.append(Lock(owner, lock.kind, end + 1, lock.end, lock.pid, lock.place))
         if new is not None:
             mine.append(new)
             mine.sort(key=lambda lock: lock.start)
@@ -155,7 +169,7 @@ def would_deadlock(blocked: list[tuple[int, File | int]], owner: File | int, blo
 def table_of(inode: Inode) -> LockTable:
     """locks_get_lock_context()."""
     if inode.locks is None:
-        inode.locks = LockTable()
+        inode.locks = LockTable(inode)
     assert isinstance(inode.locks, LockTable)
     return inode.locks
 
@@ -188,33 +202,42 @@ def flock_file(k: FsKernel, file: File, cmd: int) -> Body:
         seen.gone()
 
 
+def _sleep(k: FsKernel, table: LockTable, wanted: Lock, flock: bool) -> Body:
+    """locks_insert_block() and the wait."""
+    entry = (wanted, flock)
+    table.waiting.append(entry)
+    ret = yield k.wait(table.queue)
+    table.waiting = [other for other in table.waiting if other is not entry]
+    return ret
+
+
 def _flock(k: FsKernel, file: File, kind: int, nonblock: bool, seen: LockSeen) -> Body:
     """flock_lock_inode_wait()."""
     table = table_of(file.f_inode)
     me = id(file)
     if kind == LOCK_UN:
         if table.flocks.pop(me, None) is not None:
-            del table.flock_files[me]
             table.account(k)
             k.wake_up(table.queue, 0)
         seen.tell("flock_lock_inode", 0)
         return 0
-    if table.flocks.get(me) == kind:
+    wanted = Lock(file, FLOCK_KINDS[kind], 0, S64_MAX, k.current.tgid)
+    held = table.flocks.get(me)
+    if held is not None and held.kind == wanted.kind:
         seen.tell("flock_lock_inode", 0)
         return 0
     if table.flocks.pop(me, None) is not None:
-        del table.flock_files[me]
         table.account(k)
         k.wake_up(table.queue, 0)
-    while any(other == LOCK_EX or kind == LOCK_EX for other in table.flocks.values()):
+    while any(other.excludes(wanted) for other in table.flocks.values()):
         seen.tell("flock_lock_inode", -EAGAIN if nonblock else FILE_LOCK_DEFERRED)
         if nonblock:
             return -EAGAIN
-        ret = yield k.wait(table.queue)
+        ret = yield from _sleep(k, table, wanted, True)
         if ret < 0:
             return ret
-    table.flocks[me] = kind
-    table.flock_files[me] = file
+    table.flocks[me] = wanted
+    table.place(k, wanted)
     table.account(k)
     seen.tell("flock_lock_inode", 0)
     return 0
@@ -301,6 +324,7 @@ def _setlk(k: FsKernel, file: File, wanted: Lock, may_wait: bool, seen: LockSeen
     table, kind = table_of(file.f_inode), wanted.kind
     if kind == F_UNLCK:
         table.replace(wanted.owner, wanted.start, wanted.end, None)
+        table.place(k)
         table.account(k)
         k.wake_up(table.queue, 0)
         seen.tell("posix_lock_inode", 0)
@@ -314,12 +338,13 @@ def _setlk(k: FsKernel, file: File, wanted: Lock, may_wait: bool, seen: LockSeen
         waits = (wanted.owner, found.owner) if isinstance(wanted.owner, int) else None
         if waits is not None:
             k.vfs.blocked_locks.append(waits)
-        ret = yield k.wait(table.queue)
+        ret = yield from _sleep(k, table, wanted, False)
         if waits is not None:
             k.vfs.blocked_locks.remove(waits)
         if ret < 0:
             return ret
     table.replace(wanted.owner, wanted.start, wanted.end, wanted)
+    table.place(k, wanted)
     table.account(k)
     if kind == F_RDLCK:
         k.wake_up(table.queue, 0)

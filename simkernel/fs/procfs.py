@@ -228,7 +228,6 @@ def make_root(k: FsKernel) -> Dir:
     text("kallsyms", lambda: kallsyms(k), fops=PROC_REG_FOPS)
     root.add("kmsg", KmsgNode(k))
     text("loadavg", lambda: loadavg(k))
-    text("locks", lambda: "")
     text("meminfo", lambda: meminfo(k))
     text("misc", lambda: "")
     text("modules", lambda: "")

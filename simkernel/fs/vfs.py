@@ -45,6 +45,7 @@ from simkernel.fs.inode import (
     Cred,
     Dentry,
     File,
+    FileLocks,
     FileOperations,
     Inode,
     Mount,
@@ -127,6 +128,8 @@ class Vfs:
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
         self.eventfd_ids: set[int] = set()
         self.blocked_locks: list[tuple[int, File | int]] = []  # owners that sleep in F_SETLKW, and for whose lock
+        self.locked: dict[FileLocks, Inode] = {}  # the inodes that have locks
+        self._locks_made = 0
         self._next_anon_minor = 1
         # mounts that have no place in the tree; made at boot
         self.pipe_mnt: Mount
@@ -331,6 +334,11 @@ class Vfs:
         file.f_count -= 1
         if file.f_count <= 0:
             self.release_file(file)
+
+    def next_lock_place(self) -> tuple[int, int]:
+        """Where /proc/locks shows a new lock: CPU by CPU, the newest first."""
+        self._locks_made += 1
+        return self.k.current.cpu, -self._locks_made
 
     def release_file(self, file: File) -> None:
         """The body of __fput() from plain code: a release that is a coroutine has its calls skipped."""

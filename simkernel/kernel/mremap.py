@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from arch.abi.errno import EFAULT, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import MREMAP_DONTUNMAP, MREMAP_FIXED, MREMAP_MAYMOVE
+from arch.abi.mman import MREMAP_DONTUNMAP, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_WRITE
 from arch.errors import KernelError
 from simkernel.kernel.areas import page_up
 from simkernel.kernel.mm import Mm
@@ -73,3 +75,28 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
     if not keep:
         mm.unmap(old, old_size)
     return new
+
+
+def remap_pages(mm: Mm, start: int, size: int, pgoff: int) -> int:
+    """remap_file_pages(2): areas of one shared mapping become one that shows the file from `pgoff` (in pages).  EINVAL."""
+    end = start + size
+    vmas = mm.overlaps(start, end)
+    first = vmas[0] if vmas else None
+    if first is None or first.start > start or vmas[-1].end < end or not first.shared or not first.may & PROT_WRITE:
+        raise KernelError(EINVAL)
+    for before, vma in pairwise(vmas):
+        same = vma.file is first.file and vma.private is first.private and vma.vm_flags == first.vm_flags
+        if vma.start != before.end or not same:
+            raise KernelError(EINVAL)
+    part = first.clone(first.start, first.end)
+    part.start, part.end, part.pgoff = start, end, pgoff
+    if part.file is not None:
+        part.file.get()  # while the old area goes
+    mm.unmap(start, size)
+    mm.insert(part)
+    if part.file is not None:
+        part.file.put()
+    if part.ops is not None:
+        part.ops.opened()
+    mm.populate(start, size, "write" if part.prot & PROT_WRITE else "read")
+    return 0

@@ -72,7 +72,7 @@ def sys_kcmp(k: KernelFace, pid1: int, pid2: int, kind: int, idx1: int, idx2: in
     return _order(_serial(everything, one), _serial(everything, other))
 
 
-def _vectors(k: KernelFace, address: int, count: int) -> list[tuple[int, int]]:
+def user_vectors(k: KernelFace, address: int, count: int) -> list[tuple[int, int]]:
     """import_iovec(): (address, length) each.  EINVAL, EFAULT."""
     if count > IOV_MAX:
         raise KernelError(EINVAL)
@@ -105,10 +105,10 @@ def _process_vm(
 ) -> int:
     if flags:
         raise KernelError(EINVAL)
-    mine = _vectors(k, lvec, lcount)
+    mine = user_vectors(k, lvec, lcount)
     if not sum(size for _, size in mine):
         return 0
-    theirs = _vectors(k, rvec, rcount)
+    theirs = user_vectors(k, rvec, rcount)
     if not sum(size for _, size in theirs):
         return 0
     task = k.tasks.find(pid)

@@ -32,7 +32,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under_mmap_lock
 from simkernel.kernel.madvise import do_madvise
 from simkernel.kernel.mm import Mm
-from simkernel.kernel.mremap import remap
+from simkernel.kernel.mremap import remap, remap_pages
 from simkernel.kernel.security import ask
 
 GROWS = PROT_GROWSDOWN | PROT_GROWSUP
@@ -251,6 +251,21 @@ def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int,
     if addr % PAGE_SIZE == 0:
         refuse_sealed(mm, addr, old_len)
     return (yield from under_mmap_lock(k, lambda: remap(mm, addr, old_len, new_len, flags, new_addr)))
+
+
+@syscall(
+    "remap_file_pages", "unsigned long start, unsigned long size, unsigned long prot, unsigned long pgoff, unsigned long flags",
+    source="mm/mmap.c",
+)  # fmt: skip
+def sys_remap_file_pages(k: KernelFace, start: int, size: int, prot: int, pgoff: int, flags: int) -> Body:
+    """Other pages of the file there: a mapping of its own (since 4.0).  EINVAL."""
+    mm = current_mm(k)
+    start, size = start & -PAGE_SIZE, size & -PAGE_SIZE
+    top = 1 << 8 * k.arch.word
+    if prot or not size or start + size >= top or pgoff + size // PAGE_SIZE >= top:
+        raise KernelError(EINVAL)
+    refuse_sealed(mm, start, size)
+    return (yield from under_mmap_lock(k, lambda: remap_pages(mm, start, size, pgoff)))
 
 
 DISCARDS = (MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_DONTFORK, MADV_WIPEONFORK, MADV_DONTNEED_LOCKED)
