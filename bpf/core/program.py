@@ -217,6 +217,10 @@ class BpfProg(Prog):
         for notify in self.when_native:
             notify()
 
+    def callee(self, index: int) -> str:
+        """The kernel function that the call instruction there calls."""
+        return self.verdict.map_calls.get(index) or self._callee_names(self.insns[index])[0]
+
     def _callee_names(self, insn: Insn) -> list[str]:
         """Kernel function names to look for, the most particular first."""
         if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
@@ -511,7 +515,11 @@ def load(bpf: Bpf, request: VerifyRequest, btf_object: BtfObject | None = None) 
         return verdict, None
     wanted = bpf.prog_class
     prog_class = wanted if wanted is not None and issubclass(wanted, BpfProg) else BpfProg
-    return verdict, prog_class(bpf, request, verdict, btf_object=btf_object)
+    prog = prog_class(bpf, request, verdict, btf_object=btf_object)
+    for used in prog.used_maps:
+        if isinstance(used, ProgArrayMap):
+            prog.compatible_with(used)  # bpf_check_tail_call(): who is loaded first decides
+    return verdict, prog
 
 
 def choose_verifier(version: KernelVersion) -> Callable[[VerifyRequest], Verdict]:

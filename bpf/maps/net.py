@@ -6,7 +6,7 @@ has the kernel's rules; an element that would need a device or a queue answers a
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOTSOCK, EOVERFLOW, EPERM
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOTSOCK, EOPNOTSUPP, EOVERFLOW, EPERM
 from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.face import Prog
@@ -279,6 +279,10 @@ class XskMap(_EmptyArray):
         if attr.map_flags & ~DEV_CREATE_FLAGS:
             raise refuse(EINVAL)
         self.address = self.allocate(XSK_MAP + 8 * self.max_entries, 64)  # programs read their elements themselves
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        """xsk_map_lookup_elem_sys_only()."""
+        raise refuse(EOPNOTSUPP)
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         if flags > uapi.BPF_EXIST:

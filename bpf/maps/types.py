@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
+from bpf import uapi
 from bpf.maps import array, hash, lpm, lru_hash, net, queue, ringbuf, sock_map, stackmap, storage, struct_ops
 from bpf.maps.base import Board, BpfMap, MapAttr
 from bpf.maps.rows import MAP_TYPES, MapType
@@ -52,6 +53,10 @@ def create_map(bpf: Board, attr: MapAttr) -> BpfMap:
         raise KernelError(EINVAL, f"no map type {attr.map_type}")
     kind: type[BpfMap] = row.cls
     kind.alloc_check(bpf, attr)
+    if attr.map_ifindex:  # bpf_map_offload_map_alloc(): no device here takes maps
+        offloaded = attr.map_type in (uapi.BPF_MAP_TYPE_ARRAY, uapi.BPF_MAP_TYPE_HASH)
+        known = offloaded and bpf.host.net_device(attr.map_ifindex) is not None
+        raise KernelError(EOPNOTSUPP if known else EINVAL, "a map on a device")
     new = kind(bpf, attr)
     new.alloc()
     return new

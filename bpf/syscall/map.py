@@ -81,10 +81,10 @@ def _set_types(call: Call, new: BpfMap) -> None:
     found = btf_of_fd(call, attr.signed("btf_fd"))
     new.btf = found.btf
     new.btf_object = found
+    found.get()  # a map that is not to be gives it back, too
     if attr.btf_value_type_id:
         check_map_btf(new, found.btf, attr.btf_key_type_id, attr.btf_value_type_id, call.host.vmlinux_btf)
         new.set_special()
-    found.get()
 
 
 def _may(call: Call, target: BpfMap, fd: int, *, read: bool = False, write: bool = False) -> None:

@@ -18,11 +18,12 @@ from bpf.btf.check import btf_parse
 from bpf.core.link import BpfLink
 from bpf.core.program import TEXT_STEP, BpfProg
 from bpf.face import FdObject
-from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL, Insn, encode, signed32
+from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, Insn, encode, signed32
 from bpf.maps.base import BpfMap
 from bpf.syscall.attr import Call, file_mode, new_map_fd, prog_fd
 from bpf.verifier.rewrite.dump import dump
 
+REOPENED_LINK = "bpf-link"  # bpf_link_new_fd(); who makes a link has a "bpf_link"
 BTF_MAX_SIZE = 16 << 20
 
 
@@ -109,7 +110,7 @@ def link_get_fd_by_id(call: Call) -> int:
     call.check()
     found = _by_id(call, call.bpf.links)
     found.get()
-    return call.host.fd_install(found, "bpf_link", O_CLOEXEC)
+    return call.host.fd_install(found, REOPENED_LINK, O_CLOEXEC)
 
 
 # ---- BTF ----
@@ -206,7 +207,7 @@ def obj_get(call: Call) -> int:
         if mode != O_RDWR:
             raise KernelError(EINVAL)
         obj.get()
-        return call.host.fd_install(obj, "bpf_link", O_RDWR | O_CLOEXEC)
+        return call.host.fd_install(obj, REOPENED_LINK, O_RDWR | O_CLOEXEC)
     raise KernelError(EACCES)
 
 
@@ -403,17 +404,19 @@ def _check_record_sizes(info: Info) -> None:
         info[size] = expected
 
 
-def _kfunc_call(call: Call, insn: Insn) -> Insn:
+def _far_call(call: Call, prog: BpfProg, index: int) -> Insn:
     """BPF_CALL_IMM(): a call of a kernel function shows how far it is from __bpf_call_base, from which tools know its name."""
-    if insn.code != BPF_JMP | BPF_CALL or insn.src_reg != BPF_PSEUDO_KFUNC_CALL:
+    insn = prog.insns[index]
+    if insn.code != BPF_JMP | BPF_CALL or insn.src_reg == BPF_PSEUDO_CALL:
         return insn
     symbols = call.host.symbols
-    base, address = symbols.address("__bpf_call_base"), symbols.address(call.bpf.kfunc_name(insn.imm, insn.off))
+    base, address = symbols.address("__bpf_call_base"), symbols.address(prog.callee(index))
     return insn if base is None or address is None else insn.replace(imm=signed32(address - base))
 
 
 def _give_xlated(call: Call, info: Info, prog: BpfProg) -> None:
-    insns = [_kfunc_call(call, insn) for insn in dump(prog.insns, prog.map_infos, True, prog.verdict.subprog_starts)]
+    insns = [_far_call(call, prog, index) for index in range(len(prog.insns))]
+    insns = dump(insns, prog.map_infos, True, prog.verdict.subprog_starts)
     data = encode(insns, call.user.byteorder)
     room, info["xlated_prog_len"] = info["xlated_prog_len"], len(data)
     if room:

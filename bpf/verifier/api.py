@@ -94,6 +94,7 @@ class Verdict:
     tail_calls: tuple[bool, ...] = ()  # of each function: it reaches a tail call through a function it calls
     func_info: Sequence[tuple[int, int]] = ()  # adjusted to the rewritten program
     line_info: Sequence[tuple[int, int, int, int]] = ()
+    map_calls: dict[int, str] = field(default_factory=dict)  # calls that became those of a map's own function, its name
     sleepable: bool = False
     attach_info: dict[str, Any] = field(default_factory=dict)  # e.g. address and prototype of an fentry target
 

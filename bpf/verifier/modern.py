@@ -31,6 +31,7 @@ from bpf.verifier.paths.do_check import do_check
 from bpf.verifier.paths.known_before import analyse
 from bpf.verifier.paths.prepare import check_btf_info, resolve_pseudo_ldimm64
 from bpf.verifier.rewrite import rewrite
+from bpf.verifier.rewrite.map_calls import map_calls
 
 
 def _start(env: Env, subprog: int) -> None:
@@ -224,6 +225,7 @@ def _verdict(env: Env, ret: int) -> Verdict:
         tail_calls=tuple(subprog.tail_call_reachable for subprog in env.subprogs[:-1]),
         func_info=tuple((subprog.start, subprog.type_id) for subprog in env.subprogs[:-1]) if env.has_func_info else (),
         line_info=env.line_info,
+        map_calls=map_calls(env) if ret == 0 else {},
         sleepable=env.sleepable,
         attach_info=facts.attach_info
         | {

@@ -45,6 +45,12 @@ class BpfInode(TmpfsInode):
     def _changed(self, grow: int) -> int:
         return super()._changed(0)
 
+    def lookup(self, parent: Dentry, name: str) -> Dentry | None:
+        """bpf_lookup(): names with dots are kept for the kernel's own files.  EPERM."""
+        if "." in name:
+            raise KernelError(EPERM, "a name with a dot")
+        return super().lookup(parent, name)
+
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """open(O_CREAT) is refused: bpffs has no create."""
         raise KernelError(EPERM, "bpffs has no plain files")

@@ -170,13 +170,13 @@ class Text:
             self.leaves[canonical] = leaf
         return leaf(*args)
 
-    def add_late(self, prototype: Prototype, body: Callable[..., int]) -> int:
-        """A function that exists to be found and traced: it gets its place when it is first asked for; its address."""
+    def add_late(self, prototype: Prototype, body: Callable[..., int], size: int = 0) -> int:
+        """A function that exists to be found and traced: it gets its place, at least `size` bytes, when it is first asked for; its address."""
         name = prototype.name
         declared = KernelFunction(name, prototype, body, "", is_generator=False)
         self.functions[name] = Function(declared, prototype, False)
         self.late.add(name)
-        (index,) = self.image.add_functions([name])
+        (index,) = self.image.add_functions([name], {name: size})
         self._by_index[index] = name
         address = self._addresses[name] = self.image.address(name)
         self.symbol_of[name] = self._canonical[name] = name

@@ -13,12 +13,16 @@ from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerTy
 from bpf.btf import Btf, Kind
 from bpf.btf.codec import INT_SIGNED
 from bpf.btf.recorded import machine_btf
+from bpf.helpers import HELPERS
 from simkernel.fs.procfs import PROC_BANNER, version_text
 from simkernel.kernel.calls.system import uname_fields
 from simkernel.kernel.kfunc import Prototype
 from simkernel.observe import bpf_files
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.percpu import PerCpu
+
+CALL_BASE = "__bpf_call_base"
+CALL_BASE_BYTES = 0x100  # so many that the distance to what comes behind it is no helper's number
 
 
 def install(k: WatchedKernel, percpu: PerCpu) -> None:
@@ -105,7 +109,8 @@ def add_recorded(k: WatchedKernel, name: str) -> None:
     params = ", ".join(
         f"{_word_of(btf, param.type)} {param.name or f'arg{n}'}" for n, param in enumerate(proto.params) if param.type
     )
-    k.text.add_late(Prototype.parse(f"{_word_of(btf, proto.type)} {name}({params or 'void'})"), do_nothing)
+    prototype = Prototype.parse(f"{_word_of(btf, proto.type)} {name}({params or 'void'})")
+    k.text.add_late(prototype, do_nothing, CALL_BASE_BYTES if name == CALL_BASE else 0)
 
 
 def add_all(k: WatchedKernel, percpu: PerCpu) -> None:
@@ -120,6 +125,9 @@ def add_all(k: WatchedKernel, percpu: PerCpu) -> None:
     for name in sorted(k.types.names.functions):
         if name not in k.symbols:
             add(k, name)
+    for name in (CALL_BASE, *HELPERS):
+        if name not in k.symbols:
+            add_recorded(k, name)
 
 
 def do_nothing(k: WatchedKernel, *args: int) -> int:

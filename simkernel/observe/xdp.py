@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, EOPNOTSUPP
 from arch.abi.if_link import (
-    XDP_FLAGS_DRV_MODE,
     XDP_FLAGS_MODES,
     XDP_FLAGS_REPLACE,
     XDP_FLAGS_SKB_MODE,
@@ -22,6 +21,7 @@ from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import Detach, Prog, XdpAttach
 from bpf.maps.net import CpuMap, DevMap
 from bpf.packet.skbuff import XdpBuff, shinfo_room
+from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.programs import XdpAnswer
 from simkernel.net.core.skb import Skb
@@ -58,13 +58,12 @@ class XdpPrograms:
         if new is None:
             return
         if flags & XDP_FLAGS_UPDATE_IF_NOEXIST and current is not None:
-            raise KernelError(EBUSY, "a program is attached there")
-        if modes == XDP_FLAGS_DRV_MODE and dev in self.progs:
-            raise KernelError(EEXIST, "native and generic programs exclude each other")
+            raise Refusal(EBUSY, "XDP program already attached")
         if new.expected_attach_type in NOT_ON_DEVICES:
-            raise KernelError(EINVAL, "a program for entries of maps")
+            kind = "DEVMAP" if new.expected_attach_type == uapi.BPF_XDP_DEVMAP else "CPUMAP"
+            raise Refusal(EINVAL, f"BPF_XDP_{kind} programs can not be attached to a device")
         if modes not in (0, XDP_FLAGS_SKB_MODE):
-            raise KernelError(EOPNOTSUPP, "the driver has no XDP of its own")
+            raise Refusal(EOPNOTSUPP, "Underlying driver does not support XDP in native mode")
 
     def attach_link(self, prog: BpfProg, request: XdpAttach) -> Detach:
         """bpf_xdp_link_attach()."""

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.version import NEWEST, RELEASES
 from bpf import uapi
 from bpf.btf import Btf
+from bpf.btf.codec import BtfType, Kind
 from bpf.face import RawTracepointAttach
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
@@ -154,6 +155,26 @@ def test_every_row_answers_like_linux_6_1():
     expected, found = recorded(), answers()
     assert set(expected) == set(found)
     assert {name: found[name] for name in found if found[name] != expected[name]} == {}
+
+
+def test_a_map_that_is_refused_for_its_types_leaves_them():
+    task = Task()
+    btf = Btf()
+    number = btf.append(BtfType(Kind.INT, "int", 4, bits=32, encoding=1))
+    data = btf.encode()
+    fd = task.call(18, btf=task.put(data), btf_size=len(data))
+    types = {"btf_fd": fd, "btf_key_type_id": number, "btf_value_type_id": number}
+    assert task.map(uapi.BPF_MAP_TYPE_LPM_TRIE, 8, 4, map_flags=1, **types) == -EINVAL
+    assert task.map(uapi.BPF_MAP_TYPE_HASH, 4, 4, **types) > 0
+    task.host.close(fd)
+    assert task.call(23, start_id=0) == 0  # the hash keeps them
+
+
+def test_a_map_of_xdp_sockets_shows_nothing():
+    """xsk_map_lookup_elem_sys_only()."""
+    task = Task(memory_size=1 << 24)
+    fd = task.map(uapi.BPF_MAP_TYPE_XSKMAP, 4, 4)
+    assert task.call(1, map_fd=fd, key=task.put(bytes(4)), value=task.put(bytes(4))) == -EOPNOTSUPP
 
 
 # ---- Linux 4.1: kernel/bpf/{syscall,arraymap,hashtab}.c ----

@@ -92,11 +92,32 @@ def test_a_call_of_a_kernel_function_is_shown_by_its_distance() -> None:
     assert shown[5].imm == symbols.address(name) - symbols.address("__bpf_call_base")
 
 
-def xlated(m: Machine, fd: int, info: bytes, room: int) -> list[Insn]:
+def test_a_call_of_a_helper_is_shown_by_the_distance_of_what_does_the_work() -> None:
+    """A helper that a type has a form of its own of; one for a map that is known is the map's own function."""
+    m = simkernel.boot()
+    task = m.session.task
+    fd = task.map_create(uapi.BPF_MAP_TYPE_HASH, 4, 4, 1)
+    text = """r6 = r1\n*(u32 *)(r10 -4) = 1\nr1 = map[h]\nr2 = r10\nr2 += -4\ncall 3\nr1 = r6\nr2 = map[s]
+              r3 = 0\ncall 27\nr0 = 0\nexit"""
+    names = ("htab_map_delete_elem", "bpf_get_stackid_tp")
+    stacks = task.map_create(uapi.BPF_MAP_TYPE_STACK_TRACE, 4, 8, 1)
+    insns = assemble(text, maps={"h": fd, "s": stacks})
+    prog, log = task.prog_load(uapi.BPF_PROG_TYPE_TRACEPOINT, encode(insns, task.byteorder), log_level=1, log_size=9999)
+    assert prog >= 0, log
+    room = m.session.syscalls.alloc(8 * 14)
+    info = task.pack("II8xIIQQ", 0, 0, 0, 8 * 14, 0, room).ljust(232, b"\0")
+    shown = [insn.imm for insn in xlated(m, prog, info, room, 8 * 14) if insn.code == BPF_JMP | BPF_CALL]
+    lines = task.read_file("/proc/kallsyms").decode().split("\n")
+    places = {words[2]: int(words[0], 16) for words in map(str.split, lines) if len(words) >= 3}
+    assert shown == [places[name] - places["__bpf_call_base"] for name in names]
+    assert min(map(abs, shown)) > max(uapi.HELPER_NAMES)  # tools take such numbers for helpers
+
+
+def xlated(m: Machine, fd: int, info: bytes, room: int, size: int = 64) -> list[Insn]:
     """The rewritten program of a descriptor."""
     calls, task = m.session.syscalls, m.session.task
     at, attr = calls.alloc(len(info)), calls.alloc(16)
     calls.write(at, info)
     calls.write(attr, task.pack("IIQ", fd, len(info), at))
     assert calls.syscall("bpf", uapi.BPF_OBJ_GET_INFO_BY_FD, attr, 16) == 0
-    return decode(calls.read(room, 64), task.byteorder)
+    return decode(calls.read(room, size), task.byteorder)
