@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
-from simkernel.kernel.keys.key import LIMITS, NEED_VIEW, Key, left
+from simkernel.kernel.keys.key import NEED_VIEW, Key, left
 from simkernel.kernel.keys.special import keys_of, possesses, searcher
 
 
@@ -34,7 +35,7 @@ def _users(k: FsKernel) -> str:
     """How much each user has."""
     lines = []
     for uid, account in sorted(keys_of(k).accounts.items()):
-        count, (most, bytes_) = account.keys, LIMITS[not uid]
+        count, (most, bytes_) = account.keys, keys_of(k).limits_of(uid)
         if count:
             lines.append(f"{uid:5}: {count:5} {count}/{count} {count}/{most} {account.bytes}/{bytes_}\n")
     return "".join(lines)
@@ -42,5 +43,9 @@ def _users(k: FsKernel) -> str:
 
 def install(k: FsKernel) -> None:
     """At boot."""
+    keys = keys_of(k)
+    for name in keys.limits:
+        k.vfs.sysctl.on_write(f"kernel.keys.{name}", partial(keys.limits.__setitem__, name))
+    k.vfs.sysctl.on_write("kernel.keys.persistent_keyring_expiry", keys.set_persistent_expiry)
     proc_file(k.vfs, "keys", PseudoFile(lambda: _keys(k)))
     proc_file(k.vfs, "key-users", PseudoFile(lambda: _users(k)))

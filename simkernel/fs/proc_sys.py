@@ -41,12 +41,12 @@ class Sysctl(dict[str, Any]):
         value = reader() if reader is not None else self[name]
         return f"{value}\n"
 
-    def store(self, name: str, data: bytes) -> None:
-        """proc_dointvec_minmax() and proc_dostring()."""
+    def store(self, name: str, data: bytes) -> int | None:
+        """proc_dointvec_minmax() and proc_dostring(): how much was taken, if not all."""
         entry = self.entries[name]
         text = data.decode("utf-8", "surrogateescape")
         if not text or entry.ignored:
-            return
+            return None
         if isinstance(entry.value, str) and not entry.value[:1].isdigit():
             value: Value = text.split("\0")[0].split("\n")[0]
         else:
@@ -57,6 +57,11 @@ class Sysctl(dict[str, Any]):
                 self[other if name == one else one] = 0
         for hook in self.hooks.get(name, ()):
             hook(value)
+        if isinstance(value, int):
+            return len(text) - len(
+                text.lstrip().partition(text.split()[0])[2].lstrip()
+            )  # one number and the blanks behind it
+        return None
 
     def on_write(self, name: str, hook: Callable[[Any], None]) -> None:
         """Call `hook(value)` after each write of a name."""
@@ -67,7 +72,12 @@ class SysctlFile(PseudoFile):
     """A file of /proc/sys; programs of control groups are asked before it is read and written."""
 
     def __init__(
-        self, table: Sysctl, name: str, read: Callable[[], str] | None, write: Callable[[bytes], None] | None, mode: int
+        self,
+        table: Sysctl,
+        name: str,
+        read: Callable[[], str] | None,
+        write: Callable[[bytes], int | None] | None,
+        mode: int,
     ) -> None:
         super().__init__(read, write, mode)
         self.table, self.name = table, name
@@ -102,6 +112,8 @@ class OpenSysctl(OpenText):
     def write(self, data: bytes, pos: int) -> int | Steps[int]:
         """What a program makes of it."""
         new, pos = self.sysctl.ask(data, pos)
+        if pos and isinstance(self.sysctl.table.get(self.sysctl.name), int):
+            return len(data)  # proc_first_pos_non_zero_ignore()
         return super().write(data if new is None else new, pos)
 
 

@@ -48,7 +48,10 @@ def parse(text: str, old: Value, low: int, high: int) -> Value:
     if not numbers or len(numbers) != len(str(old).split()):
         return text.strip() if isinstance(old, str) else text
     try:
-        values = [int(word, 8 if len(word) > 1 and word[0] == "0" and word.isdigit() else 0) for word in text.split()]
+        values = [
+            int(word, 8 if len(word) > 1 and word[0] == "0" and word.isdigit() else 0)
+            for word in text.split()[: len(numbers)]
+        ]
     except ValueError:
         raise KernelError(EINVAL, "not a number") from None
     if not values or any(not low <= value <= high for value in values):
@@ -134,6 +137,12 @@ ENTRIES = (
     Entry("kernel.hung_task_warnings", 10),
     Entry("kernel.io_delay_type", 0, srcarch="x86"),
     Entry("kernel.kexec_load_disabled", 0, low=1, high=1),
+    Entry("kernel.keys.gc_delay", 300, low=0),
+    Entry("kernel.keys.maxbytes", 20000, low=1),
+    Entry("kernel.keys.maxkeys", 200, low=1),
+    Entry("kernel.keys.persistent_keyring_expiry", 259200, low=0),
+    Entry("kernel.keys.root_maxbytes", 25000000, low=1),
+    Entry("kernel.keys.root_maxkeys", 1000000, low=1),
     Entry("kernel.kptr_restrict", 0, low=0, high=2),
     Entry("kernel.max_lock_depth", 1024),
     Entry("kernel.max_rcu_stall_to_panic", 0, low=1, since="5.11"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.limits import PAGE_SIZE, S32_MAX
 from arch.errors import KernelError
 from simkernel.fs.nodes import PseudoFile
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.msg import MsgQueue
 from simkernel.ipc.sem import SemArray
 from simkernel.ipc.shm import Segment
+from simkernel.ipc.util import IpcIds, IpcObject
 
 
 def _msg(k: IpcKernel) -> str:
@@ -58,20 +59,39 @@ def install_proc(k: IpcKernel) -> None:
     sysctls = k.vfs.proc_root.subdir("sys").subdir("kernel")
     for name in ("msgmax", "msgmnb", "msgmni", "shmmax", "shmall", "shmmni"):
         sysctls.add(name, _number(k, name))
+    for name in ("msg", "sem", "shm"):
+        sysctls.add(f"{name}_next_id", _next_id(k, name))
     sysctls.add("sem", PseudoFile(lambda: "\t".join(map(str, k.ipc.sem_limits)) + "\n", lambda data: _set_sem(k, data)))
 
 
-def _number(k: IpcKernel, name: str) -> PseudoFile:
-    def store(data: bytes) -> None:
-        try:
-            value = int(data.split()[0])
-        except (ValueError, IndexError):
-            raise KernelError(EINVAL, "not a number") from None
-        if value < 0:
-            raise KernelError(EINVAL, "negative")
-        _LIMITS[name][1](k, value)
+def _value(data: bytes) -> int:
+    """The number that somebody wrote.  EINVAL."""
+    try:
+        value = int(data.split()[0])
+    except (ValueError, IndexError):
+        raise KernelError(EINVAL, "not a number") from None
+    if value < 0:
+        raise KernelError(EINVAL, "negative")
+    return value
 
-    return PseudoFile(lambda: f"{_LIMITS[name][0](k)}\n", store)
+
+def _number(k: IpcKernel, name: str) -> PseudoFile:
+    return PseudoFile(lambda: f"{_LIMITS[name][0](k)}\n", lambda data: _LIMITS[name][1](k, _value(data)))
+
+
+def _next_id(k: IpcKernel, name: str) -> PseudoFile:
+    """What the next object is to be called, for those who restore processes."""
+
+    def ids() -> IpcIds[IpcObject]:
+        return {"msg": k.ipc.msg, "sem": k.ipc.sem, "shm": k.ipc.shm}[name]
+
+    def store(data: bytes) -> None:
+        value = _value(data)
+        if value > S32_MAX:
+            raise KernelError(EINVAL, "too large")
+        ids().next_id = value
+
+    return PseudoFile(lambda: f"{ids().next_id}\n", store)
 
 
 def _set_sem(k: IpcKernel, data: bytes) -> None:

@@ -119,6 +119,7 @@ class IpcIds(Generic[T]):
         self.by_index: dict[int, T] = {}
         self.seq = 0
         self.last = -1
+        self.next_id = -1  # what the next one is to be called, if that is free; -1: nobody asked
         self._free: list[int] = []  # heap of indexes below the highest ever used
         self._next = 0  # the lowest never used
         self._by_key: dict[int, T] = {}
@@ -131,17 +132,36 @@ class IpcIds(Generic[T]):
         if len(self.by_index) >= min(limit, IPCMNI):
             item.give()
             raise KernelError(ENOSPC)
-        index = heapq.heappop(self._free) if self._free else self._next
-        self._next = max(self._next, index + 1)
+        asked = self.next_id
+        index = self._free_index(asked & (1 << SEQ_SHIFT) - 1 if asked >= 0 else 0)
         if item.key != IPC_PRIVATE:
             self._by_key[item.key] = item
-        if index <= self.last:
-            self.seq = (self.seq + 1) & 0xFFFF
-        self.last = index
-        item.seq = self.seq
-        item.id = self.seq << SEQ_SHIFT | index
+        if asked >= 0:
+            item.seq, self.next_id = asked >> SEQ_SHIFT, -1
+        else:
+            if index <= self.last:
+                self.seq = (self.seq + 1) & 0xFFFF
+            self.last, item.seq = index, self.seq
+        item.id = item.seq << SEQ_SHIFT | index
         self.by_index[index] = item
         return item.id
+
+    def _free_index(self, least: int) -> int:
+        """idr_alloc(): the lowest free index from `least` on."""
+        if least >= self._next:
+            for index in range(self._next, least):
+                heapq.heappush(self._free, index)
+            self._next = least + 1
+            return least
+        if self._free and self._free[0] >= least:
+            return heapq.heappop(self._free)
+        index = min((free for free in self._free if free >= least), default=self._next)
+        if index == self._next:
+            self._next += 1
+        else:
+            self._free.remove(index)
+            heapq.heapify(self._free)
+        return index
 
     def remove(self, item: T) -> None:
         """ipc_rmid()."""

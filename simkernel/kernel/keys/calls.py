@@ -43,7 +43,6 @@ from simkernel.kernel.kfunc import syscall
 
 KEYCTL = "security/keys/keyctl.c"
 PERM_MASK = 0x3F3F3F3F
-PERSISTENT_NS = 3 * 24 * 3600 * NSEC_PER_SEC
 CAPABILITIES = bytes([0xF3, 0x03])  # without Diffie-Hellman and public keys; names and tags of keyrings by namespace
 
 
@@ -102,6 +101,7 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
     if kind.updatable and old is not None and not old.revoked:
         searcher(k).check(old, possessed, key_.NEED_WRITE)
         old.expiry_ns = 0
+        keys_of(k).reserve(old, data)
         old.store(data)
         return old
     cred = k.current.cred
@@ -167,6 +167,7 @@ def _update(k: KernelFace, number: int, payload: int, plen: int, d: int) -> int:
         raise KernelError(EOPNOTSUPP)
     key.type.check(key.description, data)
     key.expiry_ns = 0
+    keys_of(k).reserve(key, data or b"")
     key.store(data or b"")
     return 0
 
@@ -357,7 +358,7 @@ def _get_persistent(k: KernelFace, uid: int, ring: int, c: int, d: int) -> int:
     if found is None or found.state(k.clock.realtime_ns):
         found = keys.persistent[uid] = keys.new("keyring", f"_persistent.{uid}", (uid, NO_GID), PERSISTENT_PERM)
     key_.link(into, found)
-    found.expiry_ns = k.clock.realtime_ns + PERSISTENT_NS
+    found.expiry_ns = k.clock.realtime_ns + keys.persistent_expiry * NSEC_PER_SEC
     return found.serial
 
 

@@ -35,7 +35,6 @@ KEY_POSSESSOR, KEY_USER, KEY_GROUP = 24, 16, 8  # where the part of each begins
 KEYRING_SEARCH_MAX_DEPTH = 6
 NO_GID, OVERFLOW_GID = 0xFFFFFFFF, 65534
 USER_PAYLOAD, BIG_PAYLOAD = 32767, (1 << 20) - 1
-LIMITS = {True: (1000000, 25000000), False: (200, 20000)}  # root or not: keys, bytes
 
 
 Place = tuple[str, str]  # type and description: a keyring has one key of each
@@ -294,13 +293,31 @@ class Keys:
         self._roots: dict[int, Key] = {}  # what tasks had when it was last swept
         self.users: dict[int, tuple[Key, Key]] = {}  # uid -> _uid.N, _uid_ses.N
         self.persistent: dict[int, Key] = {}
+        self.limits = {"maxkeys": 200, "maxbytes": 20000, "root_maxkeys": 1000000, "root_maxbytes": 25000000}
+        self.persistent_expiry = 3 * 24 * 3600  # s
+
+    def set_persistent_expiry(self, seconds: int) -> None:
+        """/proc/sys/kernel/keys/persistent_keyring_expiry."""
+        self.persistent_expiry = seconds
+
+    def limits_of(self, uid: int) -> tuple[int, int]:
+        """How many keys an owner may have, and bytes."""
+        whose = "" if uid else "root_"
+        return self.limits[f"{whose}maxkeys"], self.limits[f"{whose}maxbytes"]
+
+    def reserve(self, key: Key, payload: bytes) -> None:
+        """key_payload_reserve(), before another payload is stored.  EDQUOT."""
+        more = len(payload) - len(key.payload)
+        owner = self.accounts.get(key.uid)
+        if more > 0 and owner is not None and owner.bytes + more > self.limits_of(key.uid)[1]:
+            raise KernelError(EDQUOT)
 
     def new(
         self, kind: str, description: str, owner: tuple[int, int], perm: int, payload: bytes = b"", charged: bool = True
     ) -> Key:
         """key_alloc().  EDQUOT."""
         if charged:
-            keys, size = LIMITS[not owner[0]]
+            keys, size = self.limits_of(owner[0])
             mine = self.accounts.setdefault(owner[0], Account())
             if mine.keys + 1 > keys or mine.bytes + len(description) + 1 + len(payload) > size:
                 raise KernelError(EDQUOT)
