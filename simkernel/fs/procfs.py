@@ -115,9 +115,9 @@ def kallsyms(k: FsKernel) -> str:
     digits = 2 * k.arch.model.word
     k.vfs.list_symbols()
     static = static_functions(k.arch.name, k.version)
-    shared = shared_names(k.arch.name, k.version)
+    shared = shared_names(k.arch.name, k.version) if "_etext" in k.symbols else {}
     rows = [(s.address, shared.get(s.name, "t" if s.name in static else s.kind)[0], s.name) for s in k.symbols]
-    at = k.symbols["_etext"].address
+    at = k.symbols.address("_etext") or 0
     for name, letters in shared.items():
         for letter in letters[name in k.symbols :]:
             at -= k.arch.model.word  # places of functions that this machine has not, where its own text does not reach

@@ -152,6 +152,10 @@ class Cpus(Deadline):
         if delta <= 0 or task.flags & PF_IDLE:
             return
         task.sum_exec_ns += delta
+        user = task.utime_ns - task.utime_seen_ns
+        task.utime_seen_ns = task.utime_ns
+        if delta > user:  # the rest was the kernel's
+            task.stime_ns += delta - user
         weight = WEIGHTS[task.static_prio - 100] if 100 <= task.static_prio < 140 else 1024
         if self.groups is not None:
             weight = self.groups.weight(task, rq)

@@ -41,8 +41,8 @@ class Mirror:
         self._set_cpu = [
             self._setter("task_struct", name) for name in ("cpu", "thread_info.cpu", "wake_cpu", "recent_used_cpu")
         ]
-        self._set_on_rq, self._set_on_cpu, self._set_nvcsw, self._set_nivcsw, self._set_utime = (
-            self._setter("task_struct", name) for name in ("on_rq", "on_cpu", "nvcsw", "nivcsw", "utime")
+        self._set_on_rq, self._set_on_cpu, self._set_nvcsw, self._set_nivcsw, self._set_utime, self._set_stime = (
+            self._setter("task_struct", name) for name in ("on_rq", "on_cpu", "nvcsw", "nivcsw", "utime", "stime")
         )
 
     def _setter(self, struct: str, member: str) -> Setter:
@@ -255,6 +255,7 @@ class Mirror:
             self._set_nvcsw(mem, prev.addr, prev.nvcsw)
             self._set_nivcsw(mem, prev.addr, prev.nivcsw)
             self._set_utime(mem, prev.addr, prev.utime_ns)
+            self._set_stime(mem, prev.addr, prev.stime_ns)
         self._set_on_cpu(mem, following.addr, 1)
         self._set_on_rq(mem, following.addr, 1)
 

@@ -373,7 +373,7 @@ class Task(TaskSlots):
         self.exit_code = 0
         self.exit_signal = 17
         self.start_time_ns = 0
-        self.utime_ns = self.stime_ns = 0
+        self.utime_ns = self.stime_ns = self.utime_seen_ns = 0  # the last: utime_ns when sum_exec_ns was last added to
         self.nvcsw = self.nivcsw = 0
         self.min_flt = self.maj_flt = 0
         self.io = TaskIo()

@@ -23,7 +23,7 @@ Used = Callable[[], int]
 
 def cpu_time(task: Task) -> int:
     """CPUCLOCK_PROF of a process, ns."""
-    return sum(t.sum_exec_ns for t in task.signal.threads) + task.signal.utime_ns
+    return sum(t.sum_exec_ns for t in task.signal.threads) + task.signal.utime_ns + task.signal.stime_ns
 
 
 def user_time(task: Task) -> int:

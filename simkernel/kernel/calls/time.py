@@ -183,6 +183,8 @@ def sys_time(k: KernelFace, tloc: int) -> int:
 @syscall("times", "struct tms *tbuf", source="kernel/sys.c")
 def sys_times(k: KernelFace, tbuf: int) -> int:
     """Clock ticks since boot."""
+    k.cpus.charge_user()
+    k.cpus.account()
     signal = k.current.signal
     if tbuf:
         own_u = sum(t.utime_ns for t in signal.threads) + signal.utime_ns
