@@ -50,7 +50,7 @@ test: venv
 test-slow: venv
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests
 
-# Ten minutes of compiling, for whoever changes the verifier.
+# Some minutes of compiling, for whoever changes the verifier.
 test-compiled: venv
 	$(BIN)/python tests/tools/compiled.py
 

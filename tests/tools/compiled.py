@@ -1,6 +1,6 @@
 """The verifier as machine code (SIMKERNEL_COMPILED=1, hatch_build.py) against the verifier's own tests.
 
-    python tests/tools/compiled.py [FOLDER]       (a C compiler; some ten minutes of one processor)
+    python tests/tools/compiled.py [FOLDER]       (a C compiler; four minutes on an idle machine)
 
 The checkout's files are copied to FOLDER (build/compiled), compiled there in place, and the tests run there: what the compiler takes
 and what it makes of it both count.  Proofs put symbols in the place of numbers, which machine code cannot.
