@@ -26,6 +26,7 @@ from arch.typecache import keep_types
 from simkernel import usertask
 from simkernel.binds import Bind, as_binds
 from simkernel.bug import Oops
+from simkernel.garbage import unsearched
 from simkernel.kernel.exec_state import ExecRequest
 from simkernel.kernel.face import Steps
 from simkernel.kernel.hostio import MAX_OUTPUT, HostInput, HostOutput
@@ -502,6 +503,7 @@ def check_size(cpus: int, memory: int) -> None:
         raise ValueError(f"memory={memory!r}: whole pages of {PAGE_SIZE} bytes, from {LEAST_MEMORY >> 20} MiB on")
 
 
+@unsearched()
 def boot(
     arch: str = DEFAULT,
     kernel: str = "6.1",

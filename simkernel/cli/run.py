@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import math
 import os
 import select
@@ -331,6 +332,7 @@ def boot_machine(options: Options) -> Machine:
     except (ValueError, MachineError, KernelError, BindError) as error:
         raise UsageError(str(error)) from None
     machine.strace_lines = lines
+    gc.freeze()  # what is there now stays until the end: no search needs to look at it
     return machine
 
 
