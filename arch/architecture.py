@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from arch.callfacts import CallFacts
 from arch.cpuinfo import CpuInfo
 from arch.datamodel import ByteOrder, DataModel
 from arch.memory import KernelMap, Memory
+from arch.records import dataclass, field
 from arch.tracefacts import TraceFacts
 from arch.usdt import Usdt
 

@@ -5,7 +5,7 @@ Names and values are texts in which {cpu} is the CPU's number and {cpus} how man
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from arch.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from arch.datamodel import DataModel
+from arch.records import dataclass, field
 
 
 class CTypeError(Exception):

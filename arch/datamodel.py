@@ -5,8 +5,9 @@ Sizes and alignments in bytes.  The psABI documents of each architecture; the ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from arch.records import dataclass
 
 ByteOrder = Literal["little", "big"]
 

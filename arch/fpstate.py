@@ -6,7 +6,8 @@ An image is a table of pieces, register by register; Cpu.fp_state() and set_fp_s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from arch.records import dataclass
 
 Convert = Callable[[bytearray], None]
 

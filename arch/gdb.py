@@ -6,10 +6,10 @@ gdb/features/ of its source has the same as XML.  Each architecture that gdb kno
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from arch.architecture import Architecture
+from arch.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ import ctypes
 import heapq
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from arch.abi.errno import ENOMEM
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.errors import Fault, KernelError
 from arch.hostmap import HostMapping
+from arch.records import dataclass
 
 PAGE_MASK = ~(PAGE_SIZE - 1)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from arch.fpstate import FpImage
 from arch.native import EmulatorFacts
+from arch.records import dataclass, field
 from arch.vdso import VdsoFacts
 
 Resolve = Callable[[str], int]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from arch.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ The kernel leaves out a fixed number of frames from the top, which were meant to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass, field
 
 Names = tuple[str, ...]
 

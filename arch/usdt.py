@@ -8,7 +8,8 @@ see.  tools/lib/bpf/usdt.c; bpf/loader/usdt_args.py reads the rows.  Offsets in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from arch.records import dataclass, field
 
 CONST, REG, REG_DEREF, SIB = 0, 1, 2, 3  # enum __bpf_usdt_arg_type
 

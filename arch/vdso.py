@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from arch.abi.elf import (
     ET_DYN,
@@ -25,6 +24,7 @@ from arch.abi.elf import (
 )
 from arch.abi.limits import PAGE_SIZE
 from arch.datamodel import ByteOrder
+from arch.records import dataclass
 
 (DT_NULL, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME) = (0, 4, 5, 6, 10, 11, 14)
 DT_VERSYM, DT_VERDEF, DT_VERDEFNUM = 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFD

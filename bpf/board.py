@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from arch.abi.errno import ENOSPC
 from arch.errors import KernelError
 from arch.native import Word
 from arch.native.handler import chosen_tier
+from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.cgroup import CgroupPrograms
 from bpf.face import BpfHost, Detach, FdObject, Link, Prog

@@ -8,10 +8,10 @@ as far as they allow it.  Running them is bpf/core/cgroup.py's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, EPERM
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf.face import Cgroup, Link, Prog
 from bpf.uapi import BPF_F_ALLOW_MULTI, BPF_F_ALLOW_OVERRIDE, BPF_F_REPLACE
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from arch.abi.errno import EINVAL, ENOTSUPP, EOPNOTSUPP
@@ -24,6 +23,7 @@ from arch.architecture import Architecture
 from arch.errors import KernelError
 from arch.memory import Memory
 from arch.native import Block
+from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.layout import KernelLayout
 from tracing.face import KernelMem, SymbolTable

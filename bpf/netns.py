@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
 
 from arch.abi.errno import EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf import uapi
 from bpf.face import Link, NetNamespace, Prog
 

@@ -8,7 +8,6 @@ assert result.status == 0 and result.stdout == b"hello\n"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from arch.architecture import DEFAULT
 from arch.architecture import get as get_architecture
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop, Why
+from arch.records import dataclass, field
 from arch.typecache import keep_types
 from simkernel import usertask
 from simkernel.binds import Bind, as_binds

@@ -7,7 +7,6 @@ simkernel run --netem lo:delay=20ms,jitter=5ms,loss=5% -- PROGRAM
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arch.abi.errno import ENODEV, ENOENT
@@ -18,6 +17,7 @@ from arch.abi.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUE
 from arch.abi.rtnetlink import RTM_DELQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS
 from arch.abi.socket import AF_INET, AF_NETLINK, SOCK_DGRAM, SOCK_RAW
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.net.netlink import qdisc
 from simkernel.net.netlink.message import Wire
 

@@ -6,11 +6,11 @@ A clear sentence says what is wrong with a file that the machine could not run, 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from arch import architecture as architectures
 from arch.abi.elf import EI_CLASS, EI_DATA, ELFMAG, EM_BPF, ET_DYN, ET_EXEC, PT_INTERP, PT_LOAD
+from arch.records import dataclass
 
 MAX_PROGRAM_BYTES = 256 << 20
 # e_machine values that we can name though we do not run them.  include/uapi/linux/elf-em.h

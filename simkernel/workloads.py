@@ -17,7 +17,6 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY
@@ -25,6 +24,7 @@ from arch.abi.inet import ICMP_ECHOREPLY, IPPROTO_ICMP
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.socket import AF_INET, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
 from arch.abi.time import NSEC_PER_MSEC
+from arch.records import dataclass
 
 if TYPE_CHECKING:
     from simkernel.kernel.task import Task

@@ -6,9 +6,10 @@ beside the numbers: the sizes and bits of struct perf_event_attr in perf/attr.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass, field
 
 
 def since(version: str, why: str, option: str = "") -> bool:

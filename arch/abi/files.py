@@ -8,8 +8,9 @@ arch/NAME/files.py.  asm-generic/{stat,statfs,fcntl}.h, linux/stat.h.  Bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from arch.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

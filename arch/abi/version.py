@@ -13,8 +13,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from arch.records import dataclass
 
 T = TypeVar("T")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from arch.architecture import Layout
 from arch.native.block import Role
+from arch.records import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from arch.records import dataclass
 
 
 class Tier(enum.Enum):

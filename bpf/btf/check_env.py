@@ -5,10 +5,9 @@ kernel/bpf/btf.c: struct btf_verifier_env and the resolved ids and sizes of stru
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from arch.abi.errno import EINVAL
 from arch.abi.version import KernelVersion
+from arch.records import dataclass, field
 from bpf.btf.codec import ByteOrder, Kind, mark
 
 MAX_NAME_OFFSET = 0xFFFFFF

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal
+
+from arch.records import dataclass, field
 
 ByteOrder = Literal["little", "big"]
 

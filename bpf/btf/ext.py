@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import IntEnum
 
+from arch.records import dataclass, field
 from bpf.btf.codec import MAGIC, Btf, BtfError, ByteOrder, Strings, byte_order_of, mark
 
 

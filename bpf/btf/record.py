@@ -7,12 +7,13 @@ there were.  A `Record` is what is known of one type; errors are the kernel's, K
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from arch.abi.errno import E2BIG, EEXIST, EFAULT, EINVAL, ELOOP, ENOENT
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf.btf.codec import COMPOSITES, MAX_RESOLVE_DEPTH, Btf, BtfType, Kind
 
 BTF_FIELDS_MAX: Final = 11

@@ -7,10 +7,10 @@ directly.  What happens before the verifier is a KernelError; what the verifier 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from arch.abi.errno import E2BIG, EINVAL, EPERM
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
 from bpf.btf import Btf

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from arch.records import dataclass, field
 
 INSN = re.compile(r"^(?:(\d+): )?\s*(\d+): \(([0-9a-f]{2})\) (.*?)(?:\s+; (.*))?$")
 STATE = re.compile(r"^(\d+): ((?:frame\d+: )?(?:R\d+|fp-\d+|caller).*)$")

@@ -8,8 +8,9 @@ on, kernel/bpf/core.c and kernel/bpf/btf.c; a message that no row knows is said 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
+
+from arch.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from dataclasses import dataclass, field
 
+from arch.records import dataclass, field
 from bpf.explain.path import COPIES, Step, Trail, history, read_log
 from bpf.explain.rules import Rule, find
 

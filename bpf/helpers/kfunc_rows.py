@@ -8,9 +8,9 @@ a row for each time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass
 from bpf.helpers import kernel_name
 
 # KF_ of include/linux/btf.h, as rows call them; the kernel's numbers changed (kptr_get's is iter_new's now), these are ours

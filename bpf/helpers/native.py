@@ -14,7 +14,6 @@ Python.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache
 
 from arch.abi.limits import TASK_COMM_LEN, U32_MAX
@@ -35,6 +34,7 @@ from arch.native.subset import (
     zero,
 )
 from arch.native.walk import in_direct_map
+from arch.records import dataclass
 from bpf.board import Bpf
 from bpf.maps import ring
 from bpf.run.native_call import NativeCall

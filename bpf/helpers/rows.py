@@ -12,8 +12,7 @@ bpf/verifier/protos/choose.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from arch.records import dataclass
 from bpf import uapi
 from bpf.verifier.domain import types
 

@@ -6,10 +6,10 @@ What is found is the program's until it gives it back; no sock of this machine g
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_LISTEN, TCP_NEW_SYN_RECV, TCP_SYN_RECV, TCP_TIME_WAIT
 from arch.abi.limits import S32_MAX, U32_MAX
+from arch.records import dataclass
 from bpf.helpers import Runtime, prototype
 from bpf.packet.skbuff import NetDevice, SkBuff, Sock, XdpBuff
 

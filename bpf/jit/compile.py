@@ -7,8 +7,8 @@ distances only, so lengths do not depend on them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from arch.records import dataclass
 from bpf.isa import insn as isa
 from bpf.isa.insn import Insn, is_ld_imm64
 from bpf.jit.forms import (

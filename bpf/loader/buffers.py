@@ -6,7 +6,6 @@ tools/lib/bpf/libbpf.c: perf_buffer__*(); ringbuf.c.  Both are mapped memory of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import ENODEV
 from arch.abi.mman import MAP_SHARED, PROT_READ, PROT_WRITE
@@ -19,6 +18,7 @@ from arch.abi.perf_event import (
     PERF_TYPE_SOFTWARE,
 )
 from arch.errors import KernelError
+from arch.records import dataclass
 from bpf import uapi
 from bpf.loader.errors import LoadError
 from bpf.loader.events import perf_attr

@@ -6,9 +6,9 @@ tools/lib/bpf/relo_core.c: bpf_core_parse_spec().
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from arch.abi.errno import E2BIG, EINVAL
+from arch.records import dataclass, field
 from bpf.btf import Btf, BtfError, Kind
 from bpf.btf.codec import COMPOSITES, ENUMS
 from bpf.btf.ext import CoreKind, CoreRelo

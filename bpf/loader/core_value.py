@@ -5,9 +5,8 @@ tools/lib/bpf/relo_core.c: bpf_core_calc_{field,type,enumval}_relo().
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import E2BIG, EINVAL, EOPNOTSUPP
+from arch.records import dataclass
 from bpf.btf import Kind
 from bpf.btf.codec import ENUMS, INT_SIGNED
 from bpf.btf.ext import CoreKind

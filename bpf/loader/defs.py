@@ -6,10 +6,11 @@ tools/lib/bpf/libbpf.c: bpf_object__init_user_maps() (until 1.0), parse_btf_map_
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from arch.abi.elf import STB_LOCAL, STT_SECTION
 from arch.abi.errno import EINVAL, ENOENT, ENOTSUP
+from arch.records import dataclass, field
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.btf.codec import mark

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import struct
-from dataclasses import dataclass, field
 from typing import Any
 
 from elftools.common.exceptions import ELFError
@@ -24,6 +23,7 @@ from arch.abi.elf import (
     SHT_PROGBITS,
 )
 from arch.abi.errno import EBADF, EINVAL, ENOENT
+from arch.records import dataclass, field
 from bpf.btf.codec import ByteOrder
 from bpf.loader.errors import LoadError
 

@@ -6,11 +6,11 @@ tools/lib/bpf/libbpf.c: bpf_object__collect_externs(), bpf_object__resolve_exter
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 
 from arch.abi.elf import SHN_UNDEF, STB_WEAK
 from arch.abi.errno import EINVAL, ENOENT, ESRCH
 from arch.errors import KernelError
+from arch.records import dataclass
 from bpf.btf import Btf, BtfError, Kind
 from bpf.btf.codec import INT_BOOL, INT_SIGNED
 from bpf.loader.elf import ElfObject

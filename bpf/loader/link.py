@@ -7,7 +7,7 @@ first weak one); BTF is appended type by type, without deduplication, and its da
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from arch.abi.elf import (
     EM_BPF,
@@ -25,6 +25,7 @@ from arch.abi.elf import (
     STT_SECTION,
 )
 from arch.abi.errno import EEXIST
+from arch.records import dataclass, field
 from bpf.btf import Btf, BtfError, BtfType, Kind, Secinfo
 from bpf.btf.codec import EXTERN, GLOBAL, STATIC, ByteOrder, Strings, mark
 from bpf.btf.ext import BtfExt, CoreRelo, FuncInfo, LineInfo

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -14,6 +13,7 @@ from arch.abi.perf_event import (
     PERF_EVENT_IOC_SET_BPF,
 )
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf import uapi
 from bpf.loader.errors import LoadError
 from bpf.loader.events import quietly

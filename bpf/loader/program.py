@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from arch.htmltext import frame, pre
+from arch.records import dataclass, field
 from bpf.btf.ext import CoreRelo, FuncInfo, LineInfo
 from bpf.isa.disasm import listing
 from bpf.isa.insn import Insn

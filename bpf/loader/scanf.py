@@ -7,8 +7,9 @@ White space matches any amount, `%d %ld %u` read an optional sign and decimal di
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from arch.records import dataclass
 
 _SPACE = " \t\n\v\f\r"
 _DIRECTIVE = re.compile(r"\s+|%(?:(\d*)(ld|d|u|s|n|%|\[\^?\]?[^\]]*\]))|[^\s%]")

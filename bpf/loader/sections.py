@@ -7,10 +7,10 @@ A name ending in "+" also takes something after a slash (`kprobe+` is `kprobe` o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
+from arch.records import dataclass
 from bpf.versions.program_types import RFC_PROGRAM_TYPES, ProgramType, program_types
 
 # The tree of January 2015 (3.20-rfc), whose program types have numbers of their own; bpf/loader/bpf_load.py.

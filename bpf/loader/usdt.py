@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import struct
-from dataclasses import dataclass, field
 from functools import partial
 
 from elftools.common.exceptions import ELFError
@@ -19,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 from arch.abi.errno import EBADF, EEXIST, EINVAL, ENOENT, ENOTSUP, ESRCH
 from arch.architecture import by_elf_machine
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf.btf.codec import ByteOrder, mark
 from bpf.loader.errors import LoadError
 from bpf.loader.events import quietly

@@ -5,9 +5,8 @@ Which forms there are and where each register is, the architecture says: its row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOTSUP
+from arch.records import dataclass
 from arch.usdt import CONST, REG, REG_DEREF, SIB, Form, Usdt
 from bpf.loader.scanf import scanf
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPERM
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
+from arch.records import dataclass
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.face import BpfHost, FdObject, ProgArrayOwner

@@ -8,10 +8,10 @@ midst the CPU cannot call anything, has what is attached run around the body (`B
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import EBUSY
 from arch.errors import KernelError
+from arch.records import dataclass
 from bpf import uapi
 from bpf.face import BpfHost
 from bpf.isa.insn import signed32

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from arch.records import dataclass
 from bpf.btf import Btf
 
 

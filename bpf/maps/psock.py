@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 
 from arch.abi.errno import EBUSY
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf import uapi
 from bpf.face import Prog
 

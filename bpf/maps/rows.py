@@ -8,9 +8,9 @@ btf), the loader (keyless, per_cpu, map_in_map, loader_btf), feature probing (pr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
+from arch.records import dataclass, field
 from bpf import uapi
 
 

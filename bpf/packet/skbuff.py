@@ -8,7 +8,6 @@ network's are these (simkernel/net/core/skb.py), so a program sees the same stru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, Self
 
 from arch.abi.errno import EINVAL, ENOMEM
@@ -24,6 +23,7 @@ from arch.abi.inet import (
 )
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
+from arch.records import dataclass
 from bpf.layout import KernelLayout
 from tracing.face import KernelMem
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from arch.records import dataclass
 from bpf import uapi
 from bpf.python.errors import CompileError
 from bpf.python.expression import ExpressionWriter, MapValue, Scope, Value

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Protocol
 
 from arch.ctype import CTypeError
+from arch.records import dataclass
 from bpf.python.debug import DebugInfo
 from bpf.python.errors import CompileError
 from bpf.python.kernel import Target

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from arch.records import dataclass
 from bpf.python.types import INTS, Array, Type
 
 

@@ -5,8 +5,9 @@ A kernel struct is its name and the members that the program uses: their places 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from arch.records import dataclass, field
 
 # How what a pointer points to is reached.
 Space = Literal["memory", "kernel", "btf"]  # by load and store; by probe_read_kernel(); by load, relocated

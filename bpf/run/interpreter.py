@@ -18,7 +18,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Required, TypedDict
 
@@ -26,6 +25,7 @@ from arch.abi.limits import U32_MAX
 from arch.errors import Fault
 from arch.memory import Memory
 from arch.native import Block
+from arch.records import dataclass
 from bpf.isa import insn as isa
 from bpf.isa.disasm import insn_line
 from bpf.isa.insn import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
 
 from arch.memory import FlatMemory, KernelMemory, Memory, PhysicalMemory
+from arch.records import dataclass
 
 
 @dataclass(frozen=True)

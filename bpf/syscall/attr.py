@@ -7,7 +7,6 @@ include/uapi/linux/bpf.h; kernel/bpf/syscall.c:CHECK_ATTR() and the *_LAST_FIELD
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import E2BIG, EFAULT, EINVAL
 from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
@@ -15,6 +14,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.version import KernelVersion, newest
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
+from arch.records import dataclass
 from bpf import uapi
 from bpf.board import Bpf, BtfObject
 from bpf.face import BpfHost, Prog

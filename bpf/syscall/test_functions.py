@@ -7,10 +7,10 @@ command that needs them is a generator of `KernelCall`s, which it is sent the re
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from arch.abi.limits import U32_MAX
+from arch.records import dataclass
 from bpf.isa.insn import signed32
 from tracing.face import KernelMem
 

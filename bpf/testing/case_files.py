@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass, field
 
 Row = dict[str, Any]
 

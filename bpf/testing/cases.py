@@ -21,13 +21,14 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
 from bpf.btf import Btf, Kind

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from arch.abi.version import NEWEST, KernelVersion
+from arch.records import dataclass
 from bpf.helpers.table import helper_rows
 from bpf.maps.types import has_map_type, map_types
 from bpf.verifier.protos.choose import ALL_CAPS, DEBIAN_6_1, ProgramFacts, get_func_proto

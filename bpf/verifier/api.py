@@ -7,12 +7,12 @@ The classic verifier (before 4.9) and the modern one take the same request and g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from arch.abi.errno import errno_name
 from arch.abi.version import NEWEST, KernelVersion
 from arch.htmltext import frame, pre
+from arch.records import dataclass, field
 from bpf.btf import Btf
 from bpf.isa.insn import Insn
 from bpf.layout import KernelLayout

@@ -10,7 +10,7 @@ A row is `name since [commit]`.  Rows stand in the order of their numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from arch.records import dataclass
 
 __all__ = [
     "COMMANDS",

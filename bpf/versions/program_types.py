@@ -12,9 +12,9 @@ The patch set of January 2015 ("3.20-rfc") has a numbering of its own: RFC_PROGR
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass
 from bpf import uapi
 
 __all__ = [

@@ -9,10 +9,11 @@ docs/add-verifier-rule.md tells how a row is added; tests/bpf/verifier/test_rule
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import cache
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass, field
 
 __all__ = ["Rule", "Rules", "rule_rows", "rules_of"]
 

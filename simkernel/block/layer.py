@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from arch.records import dataclass, field
 from simkernel.block.disk import SECTOR, Disk
 from simkernel.fs.inode import Inode
 from simkernel.kernel.face import KernelFace

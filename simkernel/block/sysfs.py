@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from arch.abi.errno import EINVAL
 from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.block.disk import CAPACITY_SECTORS, SECTOR
 from simkernel.block.face import BlockKernel
 from simkernel.block.layer import DISK_MAJOR, DISK_NAME, MAX_SECTORS, TAGS

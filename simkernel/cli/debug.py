@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from arch.architecture import DEFAULT, names
+from arch.records import dataclass, field
 from simkernel.cli.objects import load_objects
 from simkernel.cli.options import Options
 from simkernel.cli.run import bind_option, boot_machine, enable_events, parse_env

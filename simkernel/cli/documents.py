@@ -6,8 +6,9 @@ A row is a document of a command.  Where `lines` is true there is one on each li
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
+
+from arch.records import dataclass
 
 Schema = dict[str, object]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from arch.records import dataclass, field
 from simkernel.binds import Bind
 
 

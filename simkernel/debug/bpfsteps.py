@@ -6,10 +6,10 @@ While a debugger is there, programs run on the interpreter; which tier runs chan
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from arch.errors import Fault
+from arch.records import dataclass
 from bpf.board import Bpf
 from bpf.core.program import BpfProg
 from bpf.run.interpreter import BpfFault, Registers

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.time import NSEC_PER_MSEC, NSEC_PER_SEC, NSEC_PER_USEC
+from arch.records import dataclass
 
 _UNITS = {"": 1, "ns": 1, "us": NSEC_PER_USEC, "ms": NSEC_PER_MSEC, "s": NSEC_PER_SEC}
 MAX_TIME = 1e15  # of any unit: more is no time of a run

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from arch.abi.time import NSEC_PER_USEC
 from arch.errors import Fault
+from arch.records import dataclass
 from simkernel.debug import show
 from simkernel.debug.breaks import BreakError, parse_number
 from simkernel.debug.debugger import DebugError, Debugger

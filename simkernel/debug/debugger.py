@@ -21,10 +21,11 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from arch.records import dataclass
 from simkernel.debug import look
 from simkernel.debug.breaks import Break, BreakError, parse
 from simkernel.debug.debuggee import start

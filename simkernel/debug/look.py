@@ -4,12 +4,13 @@ but for those whose names say so.  What they return travels to the debugger.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arch.effective import MAX_INSN
 from arch.errors import Fault
 from arch.memory import ByteOrder, Memory
+from arch.records import dataclass, field
 from arch.text import disassemble
 from arch.unwind import walk_kernel, walk_user
 from bpf import uapi

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from rich.text import Text
 
+from arch.records import dataclass
 from simkernel.debug import show
 from simkernel.debug.debugger import Debugger
 from simkernel.debug.look import BpfView, Caller, Line, MapView

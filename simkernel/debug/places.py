@@ -7,8 +7,9 @@ while an instruction of the kernel is executed (an event fires, a map changes) i
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from arch.records import dataclass, field
 from simkernel.debug.breaks import Break
 
 

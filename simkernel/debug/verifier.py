@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from arch.abi.errno import errno_name
 from arch.abi.version import KernelVersion
+from arch.records import dataclass, field
 from bpf.explain.path import FROM, MARK, SAFE, Step, read_log, read_state
 from bpf.verifier.api import OnPrune
 from bpf.verifier.log.log import BPF_LOG_LEVEL2

@@ -11,13 +11,14 @@ import shlex
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop
+from arch.records import dataclass
 from simkernel.bug import Oops
 from simkernel.copies import ChildLate, Template
 from simkernel.machine import Machine, MachineError, boot

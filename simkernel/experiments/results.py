@@ -8,10 +8,10 @@ import json
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from arch.records import dataclass
 from simkernel.experiments.points import Row, Scalar, SweepError
 from simkernel.rows import aligned
 

@@ -5,11 +5,11 @@ While nobody has a mark an event costs one look at `active`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.fanotify import PERM_EVENTS
 from arch.abi.version import KernelVersion
+from arch.records import dataclass
 from simkernel.fs.constants import FMODE_PATH, FMODE_WRITE
 from simkernel.fs.inode import Dentry, File, Inode, Path
 from simkernel.kernel.body import Body

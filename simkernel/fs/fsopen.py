@@ -6,8 +6,6 @@ nowhere, behind a descriptor, until move_mount(2) gives it a place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EBUSY, EINVAL, EMSGSIZE, ENODATA, ENODEV, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_PATH, O_RDWR
@@ -51,6 +49,7 @@ from arch.abi.mount import (
     MS_SYNCHRONOUS,
 )
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of

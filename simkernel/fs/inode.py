@@ -8,7 +8,6 @@ carried as surrogate escapes, so that every name round-trips.  Times are nanosec
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from arch.abi.capability import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
@@ -18,6 +17,7 @@ from arch.abi.limits import MAX_LFS_FILESIZE, NAME_MAX, PAGE_SHIFT, PAGE_SIZE
 from arch.abi.mount import MS_RDONLY
 from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from simkernel.fs import constants as c
 from simkernel.fs.fown import Owner
 from simkernel.fs.pagecache import Mapping

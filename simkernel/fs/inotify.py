@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from dataclasses import dataclass
 
 from arch.abi.errno import EAGAIN, EEXIST, EINVAL, EMFILE, ENOSPC, ENOTDIR, ENOTTY
 from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_NONBLOCK, O_RDONLY
 from arch.abi.ioctl import FIONREAD
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_EXCL_UNLINK, FS_IN_IGNORED, FS_ISDIR, FS_Q_OVERFLOW, FS_UNMOUNT

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from arch.records import dataclass
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import WaitQueue

@@ -6,8 +6,6 @@ A `LockTable` hangs on an inode: flock locks are owned by the open file, POSIX r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import EAGAIN, EBADF, EDEADLK, EINVAL, EOVERFLOW
 from arch.abi.fcntl import (
     F_GETLK,
@@ -32,6 +30,7 @@ from arch.abi.fcntl import (
 from arch.abi.files import Record
 from arch.abi.limits import S64_MAX
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of

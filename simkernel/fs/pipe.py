@@ -12,7 +12,6 @@ fs.pipe-user-pages-soft and -hard (since 4.5).
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENFILE, ENOMEM, ENXIO, EPERM, EPIPE, ERESTARTSYS
@@ -23,6 +22,7 @@ from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRN
 from arch.abi.signal import SIGPIPE
 from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of

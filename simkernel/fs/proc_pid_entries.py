@@ -5,11 +5,12 @@ tid_base_stuff[].
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.inode import FileOperations, Path

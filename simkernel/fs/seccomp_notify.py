@@ -7,13 +7,13 @@ descriptor into the task (ADDFD), and answers (SEND).
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from arch.abi.errno import E2BIG, EBADF, EFAULT, EINPROGRESS, EINTR, EINVAL, ENOENT, ENOSYS, ENOTTY
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.poll import POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, FileOperations

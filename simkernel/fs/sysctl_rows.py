@@ -6,11 +6,10 @@ written, as on a machine that has no use for them (docs/differences.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import EINVAL, EPERM
 from arch.abi.limits import S64_MAX, U32_MAX, U64_MAX
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
 
 Value = int | str

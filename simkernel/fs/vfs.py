@@ -7,7 +7,6 @@ kernel functions stand in open.py, read_write.py, namei_calls.py, namespace.py a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from arch.abi.errno import EACCES, EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENXIO, ETXTBSY
@@ -33,6 +32,7 @@ from arch.abi.mount import (
 from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFSOCK, makedev
 from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fdtable import FilesStruct, FsStruct, files_if_any, files_of, fs_if_any, fs_of, publish_task_files

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from arch.abi import io_uring as abi
 from arch.abi.errno import (
@@ -31,6 +30,7 @@ from arch.abi.limits import U32_MAX
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRNORM
 from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.eventpoll import sys_epoll_ctl
 from simkernel.fs.fcntl import sys_fadvise64

@@ -6,7 +6,6 @@ The operations of one semop(2) happen together or not at all; who must wait look
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from arch.abi.errno import E2BIG, EAGAIN, EFBIG, EIDRM, EINTR, EINVAL, ERANGE, ETIME
 from arch.abi.ipc import (
@@ -31,6 +30,7 @@ from arch.abi.ipc import (
 )
 from arch.abi.stat import S_IRUGO, S_IWUGO
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
 from simkernel.kernel.calls.time import read_timespec

@@ -7,7 +7,6 @@ user.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.limits import PAGE_SIZE
@@ -18,6 +17,7 @@ from arch.abi.mman import (
     MAP_TYPE,
 )
 from arch.memory import PhysicalMemory
+from arch.records import dataclass
 
 # include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
 VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8

@@ -6,7 +6,6 @@ Headers are read field by field as load_elf_binary() does, for 32 and 64 bit and
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from arch.abi.elf import (
     AT_BASE,
@@ -39,6 +38,7 @@ from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_GROWSDOWN, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.kernel.areas import MappedFile, Vma, page_down, page_up
 from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace

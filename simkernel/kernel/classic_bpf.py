@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import EINVAL
 from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
+from arch.records import dataclass
 
 # include/uapi/linux/bpf_common.h
 BPF_LD, BPF_LDX, BPF_ST, BPF_STX, BPF_ALU, BPF_JMP, BPF_RET, BPF_MISC = range(8)

@@ -8,7 +8,6 @@ whether the access was to its page, is asked here.  As on x86, an execution brea
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
-from dataclasses import dataclass, field
 
 from arch.abi.errno import EINVAL, ENOSPC
 from arch.abi.hw_breakpoint import DR_COUNT, DR_STEP, HW_BREAKPOINT_RW, HW_BREAKPOINT_W, HW_BREAKPOINT_X
@@ -17,6 +16,7 @@ from arch.architecture import Architecture
 from arch.cpu import Cpu
 from arch.errors import KernelError
 from arch.native.steps import Step
+from arch.records import dataclass, field
 from arch.steps import NO_TICK, InstructionWatch
 from simkernel.kernel.task import CurrentTask, Task
 

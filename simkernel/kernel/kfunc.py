@@ -27,11 +27,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass, field
 
 # Any callable whose first parameter is some narrowing of KernelFace (face.py says how bodies are typed).
 Function = Callable[..., Any]

@@ -7,7 +7,6 @@ is the kernel's own.  The mapping is shared by a task's children and replaced, n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 
 from arch.abi.sched import (
@@ -20,6 +19,7 @@ from arch.abi.sched import (
     CLONE_NEWUSER,
     CLONE_NEWUTS,
 )
+from arch.records import dataclass
 
 # kind -> (flag of clone(2), inode number of the initial one: include/linux/proc_ns.h)
 KINDS = {

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from arch.abi.limits import PAGE_SIZE, U32_MAX
@@ -42,6 +41,7 @@ from arch.native.subset import (
     store64,
 )
 from arch.native.walk import user_entry
+from arch.records import dataclass
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import NS_PER_WORK, Cpus
 from simkernel.kernel.engine import HYPERCALL_NS

@@ -5,8 +5,6 @@ kernel/entry/syscall_user_dispatch.c; on the architectures with the generic entr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import EFAULT, EINVAL
 from arch.abi.prctl import (
     PR_SYS_DISPATCH_OFF,
@@ -16,6 +14,7 @@ from arch.abi.prctl import (
 )
 from arch.abi.signal import SIG_DFL, SIGSEGV, SIGSYS
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.sigpending import SigInfo
 

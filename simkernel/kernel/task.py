@@ -7,7 +7,6 @@ programs, crash dumps) is in kernel memory and is updated whenever it changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from arch.abi.capability import CAP_FULL_SET
@@ -16,6 +15,7 @@ from arch.abi.signal import NSIG, SI_TIMER, SIGCHLD, SIGKILL, SIGSTOP
 from arch.abi.time import CLOCK_MONOTONIC
 from arch.context import Context
 from arch.memory import Memory
+from arch.records import dataclass
 from simkernel.kernel.areas import NO_POLICY, MemPolicy
 from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.clock import HRTIMER_MODE_REL, Event, HrTimer

@@ -6,13 +6,14 @@ import hashlib
 import importlib.util
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop
+from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.btf.codec import BtfError
 from bpf.loader.errors import LoadError

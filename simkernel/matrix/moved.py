@@ -7,9 +7,9 @@ their BTF, every trace event.  For one object only what that object names counts
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from arch.records import dataclass, field
 from bpf.btf import Btf
 from bpf.btf.codec import essential_name
 from bpf.loader.core_spec import SpecError, parse_spec

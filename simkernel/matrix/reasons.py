@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from arch.abi.errno import ENOENT, EOPNOTSUPP
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
+from arch.records import dataclass
 from bpf.explain.story import explain
 from bpf.helpers.rows import ROWS as HELPERS
 from bpf.loader.core_patch import BAD_RELO

@@ -6,7 +6,6 @@ A sysfs shows the devices of the network namespace that it was mounted in: one s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from arch.abi.capability import CAP_NET_ADMIN
@@ -14,6 +13,7 @@ from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
 from arch.abi.inet import IFALIASZ
 from arch.abi.limits import INT_MAX, U32_MAX, U64_MAX
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.fs.cgroup_css import number, text_of
 from simkernel.fs.inode import SuperBlock
 from simkernel.fs.nodes import Dir, Link, Node

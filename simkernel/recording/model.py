@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
+from arch.records import dataclass, field
 from simkernel.recording.rows import (
     Counter,
     Event,

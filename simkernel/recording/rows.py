@@ -5,8 +5,9 @@ Times are nanoseconds of virtual time, addresses plain ints.  `pid` is the kerne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from arch.records import dataclass, field
 
 SCHEMA = 1  # of recording.json and its companions; docs/exports.md describes it
 

@@ -5,8 +5,6 @@ Beside the samples the same rings tell of tasks and of files they map, by which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import ENOMEM
 from arch.abi.mman import MAP_SHARED, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.abi.perf_event import (
@@ -30,6 +28,7 @@ from arch.abi.perf_event import (
     PERF_TYPE_SOFTWARE,
 )
 from arch.errors import KernelError
+from arch.records import dataclass
 from bpf.loader.buffers import DATA_HEAD
 from bpf.loader.events import perf_attr
 from bpf.loader.sys import Task

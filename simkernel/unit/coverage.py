@@ -15,10 +15,10 @@ them stays, with 0.  The interpreter and compiled programs count alike.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
+from arch.records import dataclass, field
 from bpf.board import Bpf
 from bpf.core.program import BpfProg
 from bpf.face import Prog

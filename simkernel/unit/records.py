@@ -12,8 +12,8 @@ A reader that is late is one that is not read: `pages` and the map's size say ho
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
+from arch.records import dataclass
 from bpf import uapi
 from bpf.btf import Btf, Kind
 from bpf.loader import values

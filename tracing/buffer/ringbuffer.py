@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from arch.abi.limits import PAGE_SIZE
 from arch.hostmap import HostMapping
 from arch.memory import ByteOrder
 from arch.native import Block
+from arch.records import dataclass
 from tracing.buffer import pages
 from tracing.buffer.pages import BUF_PAGE_HEADER, BUF_PAGE_SIZE, MAX_DELTA, RB_ALIGNMENT, SHORT_DATA
 

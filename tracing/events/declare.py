@@ -14,9 +14,10 @@ kernel has (`fired`); a row of another version says in `args` how its own argume
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass
 from tracing.face import TRACE_FLAG_BH_OFF, TRACE_FLAG_IRQS_OFF
 from tracing.record.assign import split_proto
 from tracing.text.gfp import SHOW_GFP_FLAGS, SHOW_GFP_FLAGS_4_1

@@ -7,10 +7,10 @@ event_files.py's; here is what the machine has once, and instances/.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
+from arch.records import dataclass
 from tracing.buffer.trace import TraceArray
 from tracing.files.array_files import ArrayFiles, Modes
 from tracing.files.event_files import EventFiles

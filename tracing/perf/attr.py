@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import PAGE_SIZE
@@ -23,6 +22,7 @@ from arch.abi.perf_event import (
 )
 from arch.abi.version import KernelVersion, newest
 from arch.errors import KernelError
+from arch.records import dataclass
 
 SAMPLE_RATE = 100_000  # perf_event_max_sample_rate, samples a second
 # (first version, sizeof(struct perf_event_attr))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from arch.abi.limits import PAGE_SIZE
@@ -42,6 +41,7 @@ from arch.abi.perf_event import (
     PERF_SAMPLE_WEIGHT_STRUCT,
 )
 from arch.errors import Fault
+from arch.records import dataclass
 from tracing.board import Board
 from tracing.face import Mapping
 from tracing.perf.attr import MAX_STACK, PerfAttr

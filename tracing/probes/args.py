@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from arch.records import dataclass, field
 
 MAX_TRACE_ARGS = 128
 

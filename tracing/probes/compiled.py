@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN, U32_MAX, U64_MAX
@@ -28,6 +27,7 @@ from arch.native.subset import (
     shared,
 )
 from arch.native.walk import in_direct_map, user_readable
+from arch.records import dataclass
 from tracing.probes.args import ProbeArg
 from tracing.probes.programs import ACTIVE, run_programs
 from tracing.record.compiled import E_RECORDER, MAX_NATIVE_RECORD, R_COMM, EventWords, commit, put_header

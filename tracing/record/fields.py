@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from arch.datamodel import DataModel
+from arch.records import dataclass
 
 # enum of include/linux/trace_events.h (FILTER_*): how a field may be used in an event filter.
 FILTER_OTHER, FILTER_STATIC_STRING, FILTER_DYN_STRING, FILTER_PTR_STRING = 0, 1, 2, 4

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.errors import Fault, KernelError
+from arch.records import dataclass
 from tracing.record.event import EventFile, TraceEvent
 from tracing.record.fields import (
     FILTER_COMM,

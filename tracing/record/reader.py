@@ -7,7 +7,6 @@ the machine's own C types.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from arch.abi.inet import IPPROTO_UDP
@@ -16,6 +15,7 @@ from arch.abi.limits import U64_MAX
 from arch.architecture import Row
 from arch.errors import Fault
 from arch.memory import Memory
+from arch.records import dataclass
 from tracing.face import TraceHost
 from tracing.text.addresses import hash_pointer
 

@@ -7,10 +7,10 @@ is what a removal has to name.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from arch.abi.errno import EINVAL, ENODEV
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from tracing.buffer.trace import TraceArray
 from tracing.record.event import EventFile
 from tracing.record.filter import build_glob

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
+from arch.records import dataclass
 from tracing.record.event import TraceEvent
 from tracing.record.fields import COMMON_SIZE, Field, data_loc, filter_assign_type
 from tracing.record.recorder import Recorder

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
+from arch.records import dataclass
 from tracing.record.event import EventFile, Filter
 from tracing.record.filter import EventFilter, create_filter
 from tracing.text.strings import BLANKS, UNLIMITED, kstrto

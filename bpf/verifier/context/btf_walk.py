@@ -7,10 +7,10 @@ kernel/bpf/btf.c.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL
+from arch.records import dataclass
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, ENUMS, MODIFIERS, SIZED, Btf, BtfType, Kind
 from bpf.verifier.context.ctx_rule import AccessInfo

@@ -7,7 +7,7 @@ size is written down beside it and checked at import.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from arch.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ struct bpf_insn_access_aux and the helpers of is_valid_access() in include/linux
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.verifier.context.ctx_layout import CtxLayout
 from bpf.verifier.domain import types as t

@@ -7,10 +7,11 @@ kernels by a call of every helper in every kind of program (5.10, 6.1, 6.12, 7.2
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from arch.abi.version import KernelVersion
+from arch.records import dataclass
 from bpf import uapi
 from bpf.helpers.rows import parse_type
 from bpf.helpers.table import PROTOS, FuncProto

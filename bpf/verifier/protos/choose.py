@@ -8,10 +8,10 @@ the helpers (bpf/helpers/rows.py) and the plain answers tables of by_type.py; wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.version import NEWEST, KernelVersion
+from arch.records import dataclass
 from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables

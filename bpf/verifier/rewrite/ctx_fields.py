@@ -6,8 +6,9 @@ kernel/bpf/cgroup.c, kernel/trace/bpf_trace.c of Linux 6.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from arch.records import dataclass
 from bpf.verifier.context.ctx_layout import (
     BPF_SK_LOOKUP,
     BPF_SOCK,

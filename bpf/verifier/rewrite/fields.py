@@ -6,8 +6,8 @@ A row makes the instructions for one field, from the layout of the kernel the pr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from arch.records import dataclass
 from bpf.isa.insn import BPF_JEQ, BPF_LSH, Insn
 from bpf.layout import KernelLayout
 from bpf.verifier.rewrite.emit import (

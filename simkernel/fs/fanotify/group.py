@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 from arch.abi import fanotify as fan
 from arch.abi.errno import EPERM
 from arch.abi.stat import S_IFDIR, S_IFMT, S_IFREG
+from arch.records import dataclass
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import Happened
 from simkernel.fs.inode import Inode, Mount, Path, SuperBlock

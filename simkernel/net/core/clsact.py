@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from arch.abi.errno import EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from simkernel.net.core.skb import Skb
 
 FIRST_PRIORITY = 0xC000  # tcf_auto_prio(): where nobody says, the highest there is and one less

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from arch.abi.errno import EAGAIN
 from arch.abi.socket import MSG_ERRQUEUE, MSG_TRUNC
+from arch.records import dataclass
 from simkernel.kernel.face import Steps
 from simkernel.net.core.message import Message
 from simkernel.net.core.skb import Skb

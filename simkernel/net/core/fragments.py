@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from arch.records import dataclass, field
 from simkernel.net.core.netns import Net
 from simkernel.net.core.skb import Skb
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from arch.abi.in6 import IPV6_DEFAULT_MCASTHOPS
 from arch.abi.inet import IP_PMTUDISC_WANT
+from arch.records import dataclass, field
 
 
 @dataclass(slots=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Protocol
 
 from arch.abi.inet import ARPHRD_LOOPBACK, IFF_LOOPBACK, IFF_UP
+from arch.records import dataclass, field
 from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.body import Body
 from simkernel.kernel.namespaces import Namespace

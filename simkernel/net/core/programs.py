@@ -6,10 +6,9 @@ BPF has this class, which lets everything pass.  An answer is 0, or -errno that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import EOPNOTSUPP
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.kernel.body import Steps
 from simkernel.net.core.clsact import Classifier
 from simkernel.net.core.netns import Net, NetDevice

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENETUNREACH
 from arch.abi.rtnetlink import (
@@ -20,6 +19,7 @@ from arch.abi.rtnetlink import (
     RTPROT_KERNEL,
 )
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.net.core.netns import Inet, Net, Nexthop, Route, RouteTable, Rule, in_prefix
 
 

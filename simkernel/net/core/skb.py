@@ -5,10 +5,10 @@ Everything about bytes and headers is in kernel memory and bpf/packet/skbuff.py'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.inet import ETH_P_IP
+from arch.records import dataclass
 from bpf.layout import layout_of
 from bpf.packet.skbuff import (
     CHECKSUM_NONE,

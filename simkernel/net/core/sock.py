@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.errno import EAGAIN, EINTR, ERESTARTSYS, ETIME
@@ -26,6 +25,7 @@ from arch.abi.inet import (
 )
 from arch.abi.rtnetlink import RTN_MULTICAST
 from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_STREAM, SOL_IP
+from arch.records import dataclass
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.inode import File
 from simkernel.kernel.face import Body, KernelFace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
 from arch.abi.errno import (
@@ -69,6 +68,7 @@ from arch.abi.inet import (
 )
 from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOCKADDR_STORAGE, SOL_IP
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.memberships import Membership
 from simkernel.net.core.message import Message, sockaddr_in

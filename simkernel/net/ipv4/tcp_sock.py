@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
@@ -26,6 +25,7 @@ from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOCK_STREAM, SOL_TCP
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.cview import Setter
+from arch.records import dataclass
 from arch.typetable import TypeTable
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi import in6
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
@@ -22,6 +21,7 @@ from arch.abi.errno import (
 from arch.abi.inet import IN6ADDR_ANY, IN6ADDR_LOOPBACK, IP_MTU, IPPROTO_ICMPV6, IPPROTO_UDP, TCP_ESTABLISHED
 from arch.abi.socket import AF_INET6, AF_UNSPEC, SOCK_RAW, SOCK_STREAM, SOL_IPV6
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.memberships import Membership
 from simkernel.net.core.message import Message, parse_sockaddr_in6, sockaddr_in6

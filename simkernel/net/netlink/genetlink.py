@@ -6,7 +6,6 @@ There is one family, the controller (`nlctrl`); what it says of itself is what a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP
 from arch.abi.netlink import (
@@ -35,6 +34,7 @@ from arch.abi.netlink import (
     NLM_F_MULTI,
 )
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.kernel.face import Steps
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Request, Wire, string

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import (
@@ -58,6 +58,7 @@ from arch.abi.rtnetlink import (
 )
 from arch.abi.socket import AF_INET6
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, Net, NetDevice

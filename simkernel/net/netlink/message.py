@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from arch.abi.errno import EINVAL
 from arch.abi.netlink import (
@@ -22,6 +21,7 @@ from arch.abi.netlink import (
     NLMSGERR_ATTR_POLICY,
 )
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Net
 

@@ -7,7 +7,6 @@ row, and one that the version does not know, is not looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 
 from arch.abi import rtnetlink as rt
@@ -15,6 +14,7 @@ from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.if_link import IFLA_XDP
 from arch.abi.limits import S32_MAX
 from arch.abi.netlink import NLA_HDRLEN, NLMSG_HDRLEN
+from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Wire

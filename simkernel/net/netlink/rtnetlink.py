@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from arch.abi.capability import CAP_NET_ADMIN
@@ -12,6 +11,7 @@ from arch.abi.netlink import NLM_F_DUMP, NLM_F_MULTI
 from arch.abi.rtnetlink import RTM_BASE, RTM_MAX
 from arch.abi.socket import AF_UNSPEC
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.kernel.face import Steps
 from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.registry import run_linkwatch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from arch.abi.errno import EEXIST, EINVAL, ENODEV, ENOENT, EOPNOTSUPP
 from arch.abi.netlink import NLM_F_CREATE, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE
@@ -23,6 +22,7 @@ from arch.abi.rtnetlink import (
     TCA_OPTIONS,
 )
 from arch.errors import KernelError
+from arch.records import dataclass
 from simkernel.net.core.clsact import Clsact, Filter
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import NetDevice

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import heapq
 import random
-from dataclasses import dataclass
 
 from arch.abi.limits import U32_MAX
+from arch.records import dataclass
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import NET_TX_SOFTIRQ

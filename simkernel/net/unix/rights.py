@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 
 from arch.abi.capability import CAP_SETGID, CAP_SETUID, CAP_SYS_ADMIN
 from arch.abi.errno import EINVAL, EPERM, ESRCH
@@ -17,6 +16,7 @@ from arch.abi.socket import (
     UCRED_SIZE,
 )
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File
 from simkernel.kernel.face import Steps

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from html import escape
 
+from arch.records import dataclass, field
 from simkernel.recording.formats.stacks import Folded, counted
 from simkernel.recording.model import Recording
 

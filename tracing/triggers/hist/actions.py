@@ -5,10 +5,9 @@ trace_events_hist.c:parse_actions().  What an action does with a record is data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from tracing.record.event import EventFile
 from tracing.record.registry import EventRegistry
 from tracing.triggers.hist import errors as why

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from tracing.record.event import EventFile
 from tracing.text.strings import kstrto
 from tracing.triggers.hist import errors as why

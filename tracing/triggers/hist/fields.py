@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Flag, auto
 
 from arch.memory import ByteOrder
+from arch.records import dataclass
 from tracing.record.fields import FILTER_DYN_STRING, FILTER_STATIC_STRING, Field
 
 VALUE_MASK = (1 << 64) - 1

@@ -7,9 +7,9 @@ the sort are the kernel's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from arch.memory import ByteOrder
+from arch.records import dataclass, field
 
 MASK32 = 0xFFFFFFFF
 MASK64 = (1 << 64) - 1
