@@ -531,6 +531,7 @@ def boot(
     from simkernel.fs import proc_irq, proc_keys, proc_locks
     from simkernel.fs.hostfs import install_binds
     from simkernel.fs.shortcuts import shortcuts
+    from simkernel.observe.shortcuts import shortcuts as bpf_shortcuts
 
     k = Kernel(
         arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname,
@@ -540,6 +541,7 @@ def boot(
         subsystem.install(k)
     install_binds(k.vfs, shown)
     k.shortcuts.add(shortcuts(k.vfs))
+    k.shortcuts.add(bpf_shortcuts(k.version))
     keep_types(k.arch, k.version)
     if strace is not None:
         from simkernel.kernel.strace import Strace

@@ -128,6 +128,10 @@ class _ValueArray(_Indexed):
         name = "" if operation == "update" and self.special else self.natives.get(operation, "")
         return indexed.library(self.mem.byteorder == "big").address.get(name, 0)
 
+    def native_command(self, command: str) -> int:
+        name = "" if self.special else self.commands.get(command, "")
+        return indexed.library(self.mem.byteorder == "big").address[name] if name else 0
+
 
 @map_type(
     2,
@@ -147,6 +151,7 @@ class ArrayMap(_ValueArray):
     """BPF_MAP_TYPE_ARRAY."""
 
     natives: ClassVar[dict[str, str]] = {"lookup": "array_lookup", "update": "array_update"}
+    commands = natives
 
     has_direct_value = True
 

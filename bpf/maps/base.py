@@ -7,6 +7,7 @@ a KernelError.  `lookup` is what a program does (an address, 0 for NULL), `user_
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -52,6 +53,7 @@ _FIELDS = (
 )
 
 
+COMMANDS = ("lookup", "update", "delete", "next_key")  # of bpf(2), as far as native code has them
 BODIES = {
     "lookup": "lookup", "element": "lookup_element", "update": "update", "delete": "delete", "reserve": "reserve",
     "output": "output", "query": "query",
@@ -147,6 +149,8 @@ class Counted(Protocol):
 class BpfMap(FdObject):
     """One map.  Subclasses are the rows of bpf_map_types: alloc_check, and the operations a type has."""
 
+    __slots__ = ("offered",)  # where native code finds the host address of what offer() says, or 0
+
     anon_name = "bpf-map"
     can_be_inner: ClassVar[bool] = True  # map_meta_equal
     can_mmap: ClassVar[bool] = False  # map_mmap
@@ -155,11 +159,15 @@ class BpfMap(FdObject):
     has_direct_value: ClassVar[bool] = False
     # Operations of compiled programs (BODIES) -> names of native functions.
     natives: ClassVar[dict[str, str]] = {}
+    # COMMANDS -> names of native functions, of this type alone.
+    commands: ClassVar[dict[str, str]] = {}
     takes_sock = False  # programs store sockets that they hold
 
     def __init_subclass__(cls) -> None:
         """A type with an operation of its own in Python has it in compiled programs, too, unless it says otherwise."""
         super().__init_subclass__()
+        if "commands" not in vars(cls):
+            cls.commands = {}
         if "natives" not in vars(cls):
             cls.natives = {name: found for name, found in cls.natives.items() if BODIES[name] not in vars(cls)}
 
@@ -196,6 +204,7 @@ class BpfMap(FdObject):
         self.owner: ProgArrayOwner | None = None  # of program arrays
         self.address = 0
         self.freed = False
+        self.offered = 0
 
     # ---- making ----
 
@@ -433,6 +442,26 @@ class BpfMap(FdObject):
     def native_words(self) -> int:
         """Host address of the words that native functions work with; they live as long as the map."""
         return 0
+
+    def native_command(self, command: str) -> int:
+        """The same for bpf(2): "lookup" and "next_key" (key) give an address or 0, "update" (key, value, flags) and "delete" (key) 0 or
+        -errno.  A key of 0 asks for the first one.
+        """
+        return 0
+
+    @property
+    def command_scratch(self) -> tuple[int, int]:
+        """Kernel memory for a key and a value that do not lie in one page of the caller's; 0: there is none."""
+        return 0, 0
+
+    def offer(self) -> None:
+        """Tell native code what it may do of bpf(2) (bpf/syscall/native.py)."""
+        addresses = {command: self.native_command(command) for command in COMMANDS}
+        if self.frozen:
+            addresses["update"] = addresses["delete"] = 0
+        words = (*addresses.values(), self.native_words, self.key_size, self.value_size, *self.command_scratch)
+        self.command_words = (ctypes.c_uint64 * len(words))(*words)
+        self.offered = ctypes.addressof(self.command_words) if any(addresses.values()) else 0
 
     # ---- operations: of bpf(2) ----
 

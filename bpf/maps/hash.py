@@ -36,7 +36,12 @@ from bpf.maps.jhash import jhash
 from bpf.maps.rows import Probe, map_type
 
 HTAB_ELEM = htab.KEY_AT
-ELEMENTS_AT_ONCE = 16  # of a preallocated map, when those that were taken from memory so far are all in use
+ELEMENTS_AT_ONCE = 16  # taken from memory when those that were taken so far are all in use
+MOST_SPARE, KEPT_SPARE = (
+    96,
+    48,
+)  # free elements that are not preallocated: with more than so many, so many are left (bpf_mem_alloc)
+NO_LIMIT = 1 << 63
 BUCKET_SIZE = 16  # sizeof(struct bucket)
 PERCPU_COUNTER_BATCH = 32
 MAX_KEY_SIZE_4_1 = 512
@@ -111,6 +116,12 @@ class HashMap(BpfMap):
         "update": "htab_update_or_decline",
         "delete": "htab_delete",
     }
+    commands: ClassVar[dict[str, str]] = {
+        "lookup": "htab_lookup",
+        "update": "htab_update_or_decline",
+        "delete": "htab_delete",
+        "next_key": "htab_next_key",
+    }
 
     @classmethod
     def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
@@ -123,6 +134,7 @@ class HashMap(BpfMap):
         self.classic = self.bpf.version.before("4.6")  # before preallocation: 4.1's order of checks
         self.n_buckets = roundup_pow_of_two(self.max_entries)
         self.prealloc = not self.classic and not self.map_flags & uapi.BPF_F_NO_PREALLOC
+        self.recycled = self.prealloc or self.bpf.version.at_least("6.1")  # a deleted element is used again at once
         self.value_at = HTAB_ELEM + round_up(self.key_size, 8)
         self.elem_size = self.value_at + round_up(self.stored_size, 8)
         cost = self.n_buckets * BUCKET_SIZE + (self.max_entries * self.elem_size if self.prealloc else 0)
@@ -149,6 +161,7 @@ class HashMap(BpfMap):
         self.words = (ctypes.c_uint64 * htab.HTAB_WORDS)(
             buckets, self.n_buckets - 1, self.key_size, self.value_size, self.value_at, self.max_entries, 0, 0,
             self.hashrnd, round_up(self.value_size, 8), self.classic, self._keys, self._values,
+            0, NO_LIMIT if self.prealloc else MOST_SPARE,
         )  # fmt: skip
         self._buckets = buckets
         library = htab.library(self.mem.byteorder == "big")
@@ -171,9 +184,22 @@ class HashMap(BpfMap):
         return ctypes.addressof(self.words)
 
     def native_operation(self, operation: str) -> int:
-        if operation in ("update", "delete") and (self.special or not self.prealloc):
+        if operation in ("update", "delete") and not self._changes_natively():
             return 0
         return self._library.address.get(self.natives.get(operation, ""), 0)
+
+    def native_command(self, command: str) -> int:
+        if self.special or (command in ("update", "delete") and not self._changes_natively()):
+            return 0
+        return self._library.address.get(self.commands.get(command, ""), 0)
+
+    @property
+    def command_scratch(self) -> tuple[int, int]:
+        return self._keys, self._values
+
+    def _changes_natively(self) -> bool:
+        """Elements come from those that are free, and nothing in them or beside them is to be kept in order."""
+        return self.recycled and not self.special and not self.count_at
 
     @property
     def stored_size(self) -> int:
@@ -218,7 +244,7 @@ class HashMap(BpfMap):
         """alloc_htab_elem(): one with this key that is in no bucket yet; there is room."""
         element = self._take()
         if not element:
-            if self.prealloc:
+            if self.recycled:
                 self.more_elements()
                 element = self._take()
             else:
@@ -227,24 +253,33 @@ class HashMap(BpfMap):
         return element
 
     def more_elements(self) -> None:
-        """Preallocated elements that were not needed so far: some of them, at least one."""
-        room = max(self.max_entries - len(self._owned), 1)
-        fresh = [self._make_element() for _ in range(min(room, ELEMENTS_AT_ONCE))]
-        self._owned += fresh
-        for element in reversed(fresh):
-            self._give(element)
+        """Elements that were not needed so far: some of them, at least one.  ENOMEM."""
+        used = len(self._owned) if self.prealloc else self.words[htab.COUNT]
+        wanted = min(max(self.max_entries - used, 1), ELEMENTS_AT_ONCE)
+        fresh: list[int] = []
+        try:
+            while len(fresh) < wanted:
+                fresh.append(self._make_element())
+        finally:
+            if self.prealloc:
+                self._owned += fresh
+            for element in reversed(fresh):
+                self._give(element)
 
     def _make_element(self) -> int:
         return self.allocate(self.elem_size)
 
     def free_element(self, element: int) -> None:
-        """Preallocated elements are used again at once, others after the programs now running."""
+        """Used again at once; before 6.1 only where elements are preallocated, others go after the programs now running."""
         if self.special:
             self.clear_special(element + self.value_at)
-        if self.prealloc:
-            self._give(element)
-        else:
+        if not self.recycled:
             self.bpf.defer_free(self.mem, element)
+            return
+        self._give(element)
+        if self.words[htab.SPARE] > self.words[htab.MOST_SPARE]:
+            while self.words[htab.SPARE] > KEPT_SPARE:
+                self.bpf.defer(partial(self.drop_element, self._take()))
 
     def lookup(self, key: bytes) -> int:
         element = self._find(key)
@@ -262,7 +297,7 @@ class HashMap(BpfMap):
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """htab_map_update_elem()."""
-        if self.special or not self.prealloc:
+        if not self._changes_natively():
             self._update_here(key, value, flags)
             return
         answer = self._native_update(key, value, flags)
@@ -336,6 +371,8 @@ class HashMap(BpfMap):
                 self.clear_special(element + self.value_at)
         for element in self._owned if self.prealloc else used:
             self.drop_element(element)
+        while self.words[htab.SPARE] and not self.prealloc:
+            self.drop_element(self._take())
         for address in (self._buckets, self._keys, self._values):
             self.mem.free(address)
 
@@ -391,6 +428,7 @@ class PercpuHashMap(HashMap):
         "element": "htab_find",
         "delete": "htab_delete",
     }
+    commands: ClassVar[dict[str, str]] = {"delete": "htab_delete", "next_key": "htab_next_key"}
 
     can_be_inner = True
 
@@ -418,12 +456,12 @@ class PercpuHashMap(HashMap):
 
     def new_element(self, key: bytes) -> int:
         element = super().new_element(key)
-        if not self.prealloc:
+        if not self.recycled:
             self._give_values(element)
         return element
 
     def free_element(self, element: int) -> None:
-        if not self.prealloc:
+        if not self.recycled:
             self.bpf.defer_free(self.mem, self.mem.read_uint(element + self.value_at, 8))
         super().free_element(element)
 

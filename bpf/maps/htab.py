@@ -40,7 +40,8 @@ from bpf.uapi import BPF_EXIST, BPF_NOEXIST
 # Words of a map.
 BUCKETS, BUCKET_MASK, KEY_SIZE, VALUE_SIZE, VALUE_AT, MAX_ENTRIES, COUNT, FREE, SEED, CPU_VALUE_SIZE = range(10)
 ROOM_FIRST, KEY_SCRATCH, VALUE_SCRATCH = range(10, 13)
-HTAB_WORDS = 13
+SPARE, MOST_SPARE = range(13, 15)  # how many free elements there are, and of how many more memory is given back
+HTAB_WORDS = 15
 
 FREE_AT, REF_AT, HASH_AT, KEY_AT = 8, 35, 40, 48  # in struct htab_elem
 NO_ELEMENT = 1 << 32  # an answer: there is no free element; give one and ask again
@@ -201,6 +202,7 @@ def htab_take(m: Words) -> int:
     element = m[FREE]
     if element:
         m[FREE] = load64(element + FREE_AT)
+        m[SPARE] -= 1
     return element
 
 
@@ -209,6 +211,7 @@ def htab_give(m: Words, element: int) -> int:
     """pcpu_freelist_push()."""
     store64(element + FREE_AT, m[FREE])
     m[FREE] = element
+    m[SPARE] += 1
     return 0
 
 
@@ -229,7 +232,7 @@ def htab_check(m: Words, old: int, flags: int) -> Errno:
 
 @native
 def htab_update(m: Words, key: int, value: int, flags: int) -> Errno:
-    """htab_map_update_elem() of a preallocated map without special fields: 0, an errno, or NO_ELEMENT."""
+    """htab_map_update_elem() of a map that uses elements again and has no special fields: 0, an errno, or NO_ELEMENT."""
     hash = htab_hash(m, key)
     at = htab_place(m, key, hash)
     old = load64(at)
@@ -248,6 +251,7 @@ def htab_update(m: Words, key: int, value: int, flags: int) -> Errno:
         store64(old + FREE_AT, m[FREE])
         m[FREE] = old
     else:
+        m[SPARE] -= 1
         m[COUNT] += 1
     head = m[BUCKETS] + (hash & m[BUCKET_MASK]) * 8
     store64(element, load64(head))
@@ -266,13 +270,13 @@ def htab_update_or_decline(m: Words, key: int, value: int, flags: int) -> Errno:
 
 @native
 def htab_delete(m: Words, key: int) -> Errno:
-    """htab_map_delete_elem() of a preallocated map without special fields."""
+    """htab_map_delete_elem() of a map that uses elements again and has no special fields."""
+    if m[SPARE] >= m[MOST_SPARE]:
+        decline()
     element = htab_unlink(m, key)
     if not element:
         return -ENOENT
-    store64(element + FREE_AT, m[FREE])
-    m[FREE] = element
-    return 0
+    return htab_give(m, element)
 
 
 @native
@@ -297,6 +301,13 @@ def htab_lookup_lru(m: Words, key: int) -> int:
         store8(element + REF_AT, 1)
         return element + m[VALUE_AT]
     return 0
+
+
+@native
+def htab_next_key(m: Words, key: int) -> int:
+    """htab_map_get_next_key(): address of the key after this one (0: the first), or 0."""
+    element = htab_after(m, htab_find(m, key) if key else 0)
+    return element + KEY_AT if element else 0
 
 
 @native
@@ -334,6 +345,7 @@ FUNCTIONS = (
     htab_lookup,
     htab_lookup_percpu,
     htab_lookup_lru,
+    htab_next_key,
     htab_find_bytes,
     htab_unlink_bytes,
     htab_update_bytes,

@@ -97,6 +97,7 @@ class LruHashMap(_Lru):
     """BPF_MAP_TYPE_LRU_HASH."""
 
     natives: ClassVar[dict[str, str]] = {"lookup": "htab_lookup_lru", "element": "htab_find"}
+    commands: ClassVar[dict[str, str]] = {"lookup": "htab_lookup", "next_key": "htab_next_key"}  # does not mark
 
     def lookup(self, key: bytes) -> int:
         """htab_lru_map_lookup_elem(): and marks the element."""

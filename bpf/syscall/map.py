@@ -94,6 +94,8 @@ def _may(call: Call, target: BpfMap, fd: int, *, read: bool = False, write: bool
         raise KernelError(EPERM)
     if write and (mode == O_RDONLY or target.frozen):
         raise KernelError(EPERM)
+    if not target.offered:
+        target.offer()
 
 
 def _check_lock(target: BpfMap, flags: int) -> None:
@@ -230,6 +232,7 @@ def map_freeze(call: Call) -> int:
     if not call.bpf.capable("bpf"):
         raise KernelError(EPERM)
     target.frozen = True
+    target.offer()
     return 0
 
 

@@ -1,6 +1,7 @@
 """The kernel's own BPF selftests in the simulated machine, compared with the real 6.1.
 
-    python tests/tools/bpf_selftests.py                     # verdicts on every object, then test_progs
+    python tests/tools/bpf_selftests.py                     # everything; goes on where the last run was stopped
+    python tests/tools/bpf_selftests.py --minutes 20        # a slice of it
     python tests/tools/bpf_selftests.py verdicts fentry -v  # objects whose name holds the word, with libbpf's words
     python tests/tools/bpf_selftests.py progs atomics       # tests of test_progs, each in a machine of its own
     python tests/tools/bpf_selftests.py runners test_tag    # the suite's other programs, each in a machine of its own
@@ -25,10 +26,14 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache as once
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
+from bpf_selftests_page import PAGE, Kept, write_page
 from elftools.elf.elffile import ELFFile
 from foreign_packages import cache
 
@@ -54,6 +59,7 @@ RUNNERS = {
     "get_cgroup_id_user": 1,
 }
 
+OBJECT_TIMES = {"loop3": 6}  # the same of an object whose verifying takes a million instructions
 
 # ---- fetching and building ----
 
@@ -120,6 +126,7 @@ def build(folder: Path, btf: Path) -> None:
         raise SystemExit(f"the suite does not build: {folder}/build.log")
 
 
+@once
 def tool(folder: Path) -> Path:
     """bpf_verdicts.c, linked with the suite's libbpf."""
     made = folder / "bpf_verdicts"
@@ -148,108 +155,124 @@ def inside(folder: Path, seconds: float, *command: str, env: str = "") -> str:
     return done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
 
 
-def verdicts(text: str) -> dict[tuple[str, str], tuple[int, int]]:
+Verdicts = dict[tuple[str, str], tuple[int, int]]
+
+
+def verdicts(text: str) -> Verdicts:
     """(object, program) -> (error, length)."""
     rows = re.findall(r"^(\w+) (\w+) (-?\d+) (\d+)$", text, re.MULTILINE)
     return {(obj, name): (int(error), int(length)) for obj, name, error, length in rows}
 
 
-def check_verdicts(folder: Path, args: argparse.Namespace) -> bool:
-    """Every program of every object: accepted as on the real kernel, with the same length?"""
-    expected = verdicts(gzip.decompress((DATA / "bpf_selftests_verdicts_6_1.txt.gz").read_bytes()).decode())
-    program = tool(folder)
-    objects = sorted({obj for obj, _ in expected})
-    if args.words:
-        objects = [obj for obj in objects if any(word in obj for word in args.words)]
-    same = total = unsound = lengths = 0
-
-    def run(obj: str) -> str:
-        verbose = "VERBOSE=1" if args.verbose else ""
-        return inside(folder, args.seconds, f"./{program.name}", f"{obj}.bpf.o", env=verbose)
-
-    with ThreadPoolExecutor(args.jobs) as pool:
-        for obj, text in zip(objects, pool.map(run, objects)):
-            found = verdicts(text)
-            for key, (error, length) in expected.items():
-                if key[0] != obj:
-                    continue
-                got = found.get(key)
-                total += 1
-                same += got is not None and (got[0] == 0) == (error == 0)
-                unsound += got is not None and got[0] == 0 != error
-                lengths += got is not None and got[0] == 0 == error and got[1] != length
-                if got is None or (got[0] == 0) != (error == 0):
-                    print(f"!= {obj} {key[1]}: {got and got[0]}, on Linux {error}", flush=True)
-                    if args.verbose:
-                        print(text)
-    print(
-        f"{same} of {total} verdicts as on the real 6.1; {unsound} accepted that it rejects; {lengths} lengths differ"
+def verdicts_of(folder: Path, args: argparse.Namespace, obj: str, expected: Verdicts) -> str:
+    """Where the programs of an object get another answer than on the real kernel: a line for each, "" if nowhere."""
+    verbose = "VERBOSE=1" if args.verbose else ""
+    text = inside(
+        folder, args.seconds * OBJECT_TIMES.get(obj, 1), f"./{tool(folder).name}", f"{obj}.bpf.o", env=verbose
     )
-    return same == total
+    found = verdicts(text)
+    lines = []
+    for key, (error, length) in expected.items():
+        if key[0] != obj:
+            continue
+        got = found.get(key)
+        if got is None or (got[0] == 0) != (error == 0):
+            unsound = " UNSOUND" if got is not None and got[0] == 0 else ""
+            lines.append(f"{obj} {key[1]}: {got and got[0]}, {error}{unsound}")
+        elif error == 0 and got[1] != length:
+            lines.append(f"{obj} {key[1]}: {got[1]}, {length} LENGTH")
+    if lines and args.verbose:
+        print(text)
+    return "\n".join(lines)
 
 
-def check_progs(folder: Path, args: argparse.Namespace) -> bool:
-    """The tests that pass on the real kernel, unmodified."""
-    tests = (DATA / "bpf_selftests_progs_6_1.txt").read_text().split()
-    if args.words:
-        tests = [test for test in tests if any(word in test for word in args.words)]
+def prog(folder: Path, args: argparse.Namespace, test: str) -> str:
+    """What test_progs, unmodified, says about one of its tests: OK, SKIP, FAIL."""
+    text = inside(folder, args.seconds, "./test_progs", "-v", "-a", test)
+    result = re.search(rf"^#\d+ +{re.escape(test)}:(\w+)", text, re.MULTILINE)
+    word = result[1] if result else "NO RESULT"
+    if args.verbose and word != "OK":
+        print(text)
+    return word
 
-    def run(test: str) -> tuple[str, float]:
+
+def runner(folder: Path, args: argparse.Namespace, name: str) -> str:
+    """The status with which one of the suite's other programs ends."""
+    text = inside(folder, args.seconds * RUNNERS[name], f"./{name}", "2>&1;", "echo", "status", "$?")
+    status = re.search(r"^status (\d+)$", text, re.MULTILINE)
+    word = status[1] if status else "NO END"
+    if args.verbose and word != "0":
+        print(text)
+    return word
+
+
+GOOD = {"verdicts": "", "progs": "OK", "runners": "0"}
+
+
+def run_all(folder: Path, args: argparse.Namespace, kept: Kept) -> bool:
+    """Everything that is asked for and not yet known, as long as there is time; is all of it as on the real kernel?"""
+    expected = verdicts(gzip.decompress((DATA / "bpf_selftests_verdicts_6_1.txt.gz").read_bytes()).decode())
+    names = {
+        "verdicts": sorted({obj for obj, _ in expected}),
+        "progs": (DATA / "bpf_selftests_progs_6_1.txt").read_text().split(),
+        "runners": list(RUNNERS),
+    }
+    ask: dict[str, Callable[[str], str]] = {
+        "verdicts": lambda name: verdicts_of(folder, args, name, expected),
+        "progs": lambda name: prog(folder, args, name),
+        "runners": lambda name: runner(folder, args, name),
+    }
+    deadline = time.monotonic() + 60 * args.minutes
+    tool(folder)
+
+    def run(kind: str, name: str) -> None:
+        if time.monotonic() >= deadline:
+            return
         start = time.monotonic()
-        return inside(folder, args.seconds, "./test_progs", "-v", "-a", test), time.monotonic() - start
+        said = ask[kind](name)
+        took = time.monotonic() - start
+        kept.put(kind, name, said, took)
+        mark = "  " if said == GOOD[kind] else "!="
+        print(f"{mark} {kind:8} {took:6.1f} s  {name}  {said.replace(chr(10), '; ')}", flush=True)
 
-    passed = 0
-    with ThreadPoolExecutor(args.jobs) as pool:
-        for test, (text, took) in zip(tests, pool.map(run, tests)):
-            result = re.search(rf"^#\d+ +{re.escape(test)}:(\w+)", text, re.MULTILINE)
-            word = result[1] if result else "NO RESULT"
-            passed += word == "OK"
-            print(f"{'  ' if word == 'OK' else '!='} {word:10} {took:6.1f} s  {test}", flush=True)
-            if args.verbose and word != "OK":
-                print(text)
-    print(f"{passed} of {len(tests)} tests that pass on the real 6.1 pass")
-    return passed == len(tests)
-
-
-def check_runners(folder: Path, args: argparse.Namespace) -> bool:
-    """The suite's other programs: each ends with 0?"""
-    names = [name for name in RUNNERS if not args.words or any(word in name for word in args.words)]
-
-    def run(name: str) -> tuple[str, float]:
-        start = time.monotonic()
-        text = inside(folder, args.seconds * RUNNERS[name], f"./{name}", "2>&1;", "echo", "status", "$?")
-        return text, time.monotonic() - start
-
-    passed = 0
-    with ThreadPoolExecutor(args.jobs) as pool:
-        for name, (text, took) in zip(names, pool.map(run, names)):
-            status = re.search(r"^status (\d+)$", text, re.MULTILINE)
-            good = status is not None and status[1] == "0"
-            passed += good
-            print(f"{'  ' if good else '!='} {status[1] if status else 'NO END':6} {took:6.1f} s  {name}", flush=True)
-            if args.verbose and not good:
-                print(text)
-    print(f"{passed} of {len(names)} programs end as on the real 6.1")
-    return passed == len(names)
+    good = True
+    for kind, every in names.items():
+        if args.what not in ("all", kind):
+            continue
+        chosen = [name for name in every if not args.words or any(word in name for word in args.words)]
+        todo = chosen if args.words else kept.left(kind, chosen)
+        with ThreadPoolExecutor(args.jobs) as pool:
+            list(pool.map(partial(run, kind), todo))
+        found = kept.results[kind]
+        same = sum(name in found and found[name][0] == GOOD[kind] for name in chosen)
+        print(f"{kind}: {same} of {len(chosen)} as on the real 6.1, {len(kept.left(kind, chosen))} not asked yet")
+        good = good and same == len(chosen)
+    if not any(kept.left(kind, every) for kind, every in names.items()):
+        write_page(kept, len(expected))
+        print(f"{PAGE} is written; the next run begins anew")
+        kept.path.rename(kept.path.with_suffix(".last.json"))
+    return good
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("all", "verdicts", "progs", "runners"), default="all")
-    parser.add_argument("words", nargs="*", help="only objects or tests whose name holds one of these")
+    parser.add_argument(
+        "words", nargs="*", help="only objects or tests whose name holds one of these, whatever is known"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="print the logs of what differs")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120, help="real time that one object or test may take")
+    parser.add_argument(
+        "--minutes", type=float, default=24 * 60, help="begin nothing more after so long; the next run goes on"
+    )
+    parser.add_argument("--again", action="store_true", help="forget what a run that was stopped has found")
     args = parser.parse_intermixed_args()  # words may follow -v
     folder = suite()
-    good = True
-    if args.what in ("all", "verdicts"):
-        good = check_verdicts(folder, args)
-    if args.what in ("all", "progs"):
-        good = check_progs(folder, args) and good
-    if args.what in ("all", "runners"):
-        good = check_runners(folder, args) and good
-    return 0 if good else 1
+    state = cache() / "bpf-selftests-run.json"
+    if args.again:
+        state.unlink(missing_ok=True)
+    return 0 if run_all(folder, args, Kept(state)) else 1
 
 
 if __name__ == "__main__":

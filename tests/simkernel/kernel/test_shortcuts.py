@@ -11,10 +11,11 @@ from tracing.probes.kprobes import Kprobe
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
 PROGRAMS = Path(__file__).parent / "programs" / "bin"
+ELEMENTS = Path(__file__).parents[1] / "calls/programs/bin/x86_64/elements"
 COUNT = 400
 
 
-def told(monkeypatch, tier, arch, seed, kernel="6.1", cpus=1, watch=None):
+def told(monkeypatch, tier, arch, seed, kernel="6.1", cpus=1, watch=None, program=None):
     """Everything that can be seen of a run."""
     monkeypatch.setenv("SIMKERNEL_TIER", tier)
     lines = []
@@ -26,7 +27,7 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", cpus=1, watch=None):
         probe = [Kprobe(lambda regs, name=name: hits.append((name, kernel.clock.now_ns)), name) for name in names]
         for one in probe:
             kernel.observer.tracing.kprobes.register(one)
-    result = machine.run([machine.install(PROGRAMS / arch / "calls"), str(seed), str(COUNT)])
+    result = machine.run([machine.install(program or PROGRAMS / arch / "calls"), str(seed), str(COUNT)])
     seen = {
         "status": result.status,
         "output": result.stdout + result.stderr,
@@ -69,6 +70,14 @@ def test_who_watches_sees_all(monkeypatch, watch):
     native, _ = told(monkeypatch, "native", "x86_64", 3, watch=watch)
     assert native == python
     assert python["hits"] or python["strace"]
+
+
+@pytest.mark.parametrize("watch", [None, "htab_map_update_elem", "security_bpf", "__sys_bpf"])
+def test_elements_of_maps(monkeypatch, watch):
+    python, _ = told(monkeypatch, "python", "x86_64", 1, watch=watch, program=ELEMENTS)
+    native, served = told(monkeypatch, "native", "x86_64", 1, watch=watch, program=ELEMENTS)
+    assert native == python and "bpf" in served
+    assert bool(watch) == bool(python["hits"])
 
 
 def test_probes_come_and_go(monkeypatch):
