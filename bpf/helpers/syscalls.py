@@ -6,6 +6,7 @@ kernel/bpf/syscall.c:bpf_sys_bpf(), kernel/bpf/btf.c:bpf_btf_find_by_name_kind()
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ENOENT
+from arch.cstring import c_string
 from bpf import uapi
 from bpf.btf import Kind
 from bpf.helpers import Runtime, prototype, signed
@@ -57,7 +58,7 @@ def btf_find_by_name_kind(rt: Runtime, name: int, size: int, kind: int, flags: i
     btf, wanted = rt.host.vmlinux_btf, next((known for known in Kind if known == signed(kind, 32)), None)
     if btf is None or wanted is None:
         return -ENOENT
-    return btf.find(text.split(b"\0")[0].decode("latin-1"), wanted) or -ENOENT
+    return btf.find(c_string(text), wanted) or -ENOENT
 
 
 @prototype(

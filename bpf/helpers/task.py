@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EAGAIN, EBUSY, EINVAL, ENOENT, EPERM
 from arch.abi.limits import TASK_COMM_LEN
+from arch.cstring import c_string
 from bpf import uapi
 from bpf.face import Registers
 from bpf.helpers import Runtime, kernel_name, prototype, signed
@@ -419,7 +420,7 @@ def kallsyms_lookup_name(rt: Runtime, name: int, size: int, flags: int, result: 
     text = bytes(rt.mem.read(name, signed(size, 32)))
     if signed(size, 32) <= 1 or text[-1]:
         return -EINVAL
-    found = rt.host.symbols.address(text.split(b"\0")[0].decode("latin-1"))
+    found = rt.host.symbols.address(c_string(text))
     if found is None:
         return -ENOENT
     rt.mem.write_uint(result, 8, found)

@@ -7,13 +7,14 @@ from functools import partial
 
 from arch.abi.errno import EINVAL
 from arch.abi.limits import U32_MAX
+from arch.cstring import kstrto_within
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.block.disk import CAPACITY_SECTORS, SECTOR
 from simkernel.block.face import BlockKernel
 from simkernel.block.layer import DISK_MAJOR, DISK_NAME, MAX_SECTORS, TAGS
 from simkernel.block.proc import stat_fields
-from simkernel.fs.cgroup_css import number, text_of
+from simkernel.fs.cgroup_css import text_of
 from simkernel.fs.nodes import Dir, Link, Node
 from simkernel.fs.proc_text import PAGE_KB
 from simkernel.fs.sysfs import AttrFile, sysfs_file
@@ -152,7 +153,7 @@ class Files:
     def write(self, name: str, row: Attribute, data: bytes) -> None:
         """queue_var_store().  EINVAL."""
         assert row.check is not None
-        self.kept[name] = row.check(number(text_of(data), 0, U32_MAX))
+        self.kept[name] = row.check(kstrto_within(text_of(data), 0, 0, U32_MAX))
 
     def of(self, rows: dict[str, Attribute]) -> dict[str, Node]:
         """The files of a table that this version has."""

@@ -35,7 +35,7 @@ from simkernel.fs.eventfd import EventFd, unlinked_file
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, File
 from simkernel.fs.read_write import ScratchPos, sync_iter, verify_area
-from simkernel.fs.select import read_timespec, set_mask, vfs_poll
+from simkernel.fs.select import PollWait, read_timespec, set_mask, vfs_poll
 from simkernel.fs.uio import import_iovec
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -74,28 +74,16 @@ class Request:
     def __init__(self, context: Context, iocb: Iocb, file: File, eventfd: File | None) -> None:
         self.context, self.iocb, self.file, self.eventfd = context, iocb, file, eventfd
         self.events = 0
-        self.queues: list[WaitQueue] = []
+        self.waiting = PollWait(self.woken)
 
     def complete(self, result: int) -> None:
         """aio_complete(), and the references go."""
-        self.detach()
+        self.waiting.drop()
         self.context.complete(self, result)
         if self.eventfd is not None:
             self.eventfd.private_data.signal(self.context.k)
             self.eventfd.put()
         self.file.put()
-
-    def watch(self, queues: list[WaitQueue]) -> None:
-        """Hang on the file's wait queues."""
-        self.queues = queues
-        for queue in queues:
-            queue.on_wake[self.woken] = None
-
-    def detach(self) -> None:
-        """No longer."""
-        for queue in self.queues:
-            queue.on_wake.pop(self.woken, None)
-        self.queues = []
 
     def woken(self) -> None:
         """aio_poll_wake(): the event says all that who woke it says of that direction."""
@@ -177,7 +165,7 @@ class Context:
     def kill(self) -> None:
         """kill_ioctx(): nothing comes any more."""
         for request in self.polls:
-            request.detach()
+            request.waiting.drop()
             request.file.put()
         self.polls.clear()
         self.k.vfs.aio_nr -= self.max_reqs
@@ -337,7 +325,7 @@ def _poll(k: FsKernel, request: Request) -> Body:
     mask = vfs_poll(k, file, queues) & request.events
     if mask:
         return mask
-    request.watch(queues)
+    request.waiting.hang(queues)
     request.context.polls.append(request)
     return -EIOCBQUEUED
 

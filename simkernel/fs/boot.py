@@ -126,8 +126,6 @@ def install(k: FsKernel) -> Vfs:
     vfs.mount_at("/sys/kernel/tracing", "tracefs", "tracefs", relatime)
     if vfs.names.cgroup2:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
-    inotify.install_limits(k)
-    fanotify.install_limits(k)
     k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
     k.tasks.may_fork.append(k.vfs.cgroups.may_fork)
     k.tasks.freezer_hooks.append(k.vfs.cgroups.freezer_changed)

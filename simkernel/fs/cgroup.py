@@ -17,9 +17,10 @@ from arch.abi.poll import DEFAULT_POLLMASK, POLLERR, POLLPRI
 from arch.abi.sched import CLONE_INTO_CGROUP
 from arch.abi.signal import SIGKILL
 from arch.abi.time import NSEC_PER_USEC
+from arch.cstring import kstrto_within
 from arch.errors import KernelError
 from simkernel.fs.cgroup_cpu import CPU, CpuCss, GroupScheduling
-from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, number, number_or_max, shown, text_of
+from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, number_or_max, shown, text_of
 from simkernel.fs.cgroup_freezer import is_frozen, set_freezing, tell
 from simkernel.fs.cgroup_memory import Charges, MemoryCss, memory
 from simkernel.fs.cgroup_pids import PIDS, PidsCss
@@ -389,7 +390,7 @@ class Cgroup(Dir):
         self.groups.tell("cgroup_notify_frozen", self, int(now))
 
     def _freeze(self, data: bytes) -> None:
-        value = number(text_of(data), -INT_MAX, INT_MAX)
+        value = kstrto_within(text_of(data), 0, -INT_MAX, INT_MAX)
         if value not in (0, 1):
             raise KernelError(ERANGE, "0 or 1")
         before = [(group, group.frozen_wanted) for group in self.below()]
@@ -404,7 +405,7 @@ class Cgroup(Dir):
             tell(group)
 
     def _kill(self, data: bytes) -> None:
-        if number(text_of(data), -INT_MAX, INT_MAX) != 1:
+        if kstrto_within(text_of(data), 0, -INT_MAX, INT_MAX) != 1:
             raise KernelError(ERANGE, "1 only")
         if self.threaded:
             raise KernelError(EOPNOTSUPP, "threaded")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.limits import S64_MAX
 from arch.abi.time import NSEC_PER_USEC
+from arch.cstring import c_string, kstrto_within
 from arch.errors import KernelError
-from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, number, text_of
+from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, text_of
 from simkernel.kernel.cpus import WEIGHTS
 from simkernel.kernel.runqueue import RunQueue
 from simkernel.kernel.task import TASK_RUNNING, Task
@@ -59,7 +60,7 @@ class CpuCss(Css):
     # -- shares --
 
     def _set_weight(self, data: bytes) -> None:
-        weight = number(data.split(b"\0")[0].decode("latin-1").removesuffix("\n"))
+        weight = kstrto_within(c_string(data))
         if not 1 <= weight <= MAX_WEIGHT:
             raise KernelError(ERANGE, "weight")
         if self.idle:
@@ -67,7 +68,7 @@ class CpuCss(Css):
         self.weight = weight
 
     def _set_idle(self, data: bytes) -> None:
-        value = number(text_of(data), -S64_MAX, S64_MAX)
+        value = kstrto_within(text_of(data), 0, -S64_MAX, S64_MAX)
         if value not in (0, 1):
             raise KernelError(EINVAL, "0 or 1")
         self.idle, self.weight = bool(value), DEFAULT_WEIGHT
@@ -82,7 +83,7 @@ class CpuCss(Css):
         return nearest - 20
 
     def _set_nice(self, data: bytes) -> None:
-        nice = number(data.split(b"\0")[0].decode("latin-1").removesuffix("\n"), -S64_MAX, S64_MAX)
+        nice = kstrto_within(c_string(data), 0, -S64_MAX, S64_MAX)
         if not -20 <= nice <= 19:
             raise KernelError(ERANGE, "nice")
         self.weight = max(1, (WEIGHTS[nice + 20] * DEFAULT_WEIGHT + NICE_0 // 2) // NICE_0)
@@ -107,7 +108,7 @@ class CpuCss(Css):
         return f"{'max' if self.quota_us == NO_LIMIT else self.quota_us} {self.period_us}\n"
 
     def _set_max(self, data: bytes) -> None:
-        words = data.split(b"\0")[0].decode("latin-1").split()
+        words = c_string(data).split()
         if not 1 <= len(words) <= 2 or data[:1].isspace():
             raise KernelError(EINVAL, "a quota and perhaps a period")
         if words[0] == "max":
@@ -116,7 +117,7 @@ class CpuCss(Css):
             quota = int(words[0])
         else:
             raise KernelError(EINVAL, "quota")
-        period = number(words[1]) if len(words) == 2 and words[1].isdigit() else self.period_us
+        period = kstrto_within(words[1]) if len(words) == 2 and words[1].isdigit() else self.period_us
         if len(words) == 2 and not words[1].isdigit():
             raise KernelError(EINVAL, "period")
         if quota != NO_LIMIT and not MIN_QUOTA_US <= quota <= MAX_QUOTA_US:
@@ -131,7 +132,7 @@ class CpuCss(Css):
             self._unthrottle()
 
     def _set_burst(self, data: bytes) -> None:
-        burst = number(text_of(data) if not data[:1].isspace() else "x")
+        burst = kstrto_within(text_of(data) if not data[:1].isspace() else "x")
         if self.quota_us != NO_LIMIT and burst > self.quota_us:
             raise KernelError(EINVAL, "more than the quota")
         self.burst_us = burst

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-from arch.abi.errno import EINVAL, ERANGE
+from arch.abi.errno import EINVAL
 from arch.abi.limits import PAGE_SIZE, U64_MAX
+from arch.cstring import c_string, kstrto_within
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import Task
@@ -74,23 +75,7 @@ class Controller(NamedTuple):
 
 def text_of(data: bytes) -> str:
     """strstrip() of what was written."""
-    return data.split(b"\0")[0].decode("latin-1").strip()
-
-
-def number(text: str, low: int = 0, high: int = U64_MAX) -> int:
-    """kstrtoull() and kstrtoll(): base by prefix.  EINVAL, ERANGE."""
-    digits = text.removeprefix("-") if low < 0 else text
-    try:
-        base = 16 if digits[:2].lower() == "0x" else 8 if digits[:1] == "0" and len(digits) > 1 else 10
-        if not digits[:1].isdigit() or "_" in digits:
-            raise ValueError
-        value = int(digits, base)
-    except ValueError:
-        raise KernelError(EINVAL, "not a number") from None
-    value = -value if text.startswith("-") else value
-    if not low <= value <= high:
-        raise KernelError(ERANGE, "out of range")
-    return value
+    return c_string(data).strip()
 
 
 def number_or_max(text: str, high: int = U64_MAX) -> int:
@@ -98,7 +83,7 @@ def number_or_max(text: str, high: int = U64_MAX) -> int:
     if text == "max":
         return NO_LIMIT
     try:
-        return number(text, 0, high)
+        return kstrto_within(text, high=high)
     except KernelError:
         raise KernelError(EINVAL, "a number or max") from None
 

@@ -15,6 +15,7 @@ from arch.abi.signal import SIGKILL
 from arch.errors import KernelError
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, pages, shown_pages, text_of
 from simkernel.kernel.face import KernelFace
+from simkernel.kernel.oom import oom_badness
 from simkernel.kernel.task import Task, fatal_pending
 
 EVENTS = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
@@ -187,10 +188,11 @@ class MemoryCss(Css):
         living = [t for t in self.group.tasks_below() if t.mm is not None and not t.exit_state and t is t.group_leader]
         if any(t.signal.fatal for t in living):
             return True
-        living = [t for t in living if t.signal.oom_score_adj > -1000]
-        if not living:
+        total = min(self.max, k.mm.total_ram_pages)
+        scores = {t: score for t in living if (score := oom_badness(t, total)) is not None}
+        if not scores:
             return False
-        victim = max(living, key=lambda t: (_badness(t), -t.pid))
+        victim = max(scores, key=lambda t: (scores[t], -t.pid))
         assert victim.mm is not None
         owner = self.book.of(victim)
         together = [css for css in owner.chain_to(self) if css.oom_group]
@@ -206,7 +208,7 @@ class MemoryCss(Css):
                     task is task.group_leader
                     and task is not victim
                     and not task.exit_state
-                    and task.signal.oom_score_adj > -1000
+                    and oom_badness(task, total) is not None
                 ):
                     self.book.of(task).event("oom_kill")
                     k.signals.send(task, SIGKILL)
@@ -222,12 +224,6 @@ class MemoryCss(Css):
     def offline(self) -> None:
         """Its pages are its parent's now."""
         self.book.reparent(self)
-
-
-def _badness(task: Task) -> int:
-    """oom_badness(): pages, and what oom_score_adj adds."""
-    assert task.mm is not None
-    return task.mm.rss_pages + task.signal.oom_score_adj * 1000
 
 
 def _lines(values: dict[str, int]) -> str:

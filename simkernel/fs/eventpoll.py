@@ -24,7 +24,7 @@ from arch.abi.poll import (
 )
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
-from simkernel.fs.select import read_timespec, sleep_until, vfs_poll
+from simkernel.fs.select import PollWait, read_timespec, sleep_until, vfs_poll
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
@@ -37,7 +37,7 @@ ITEM_SIZE = 184  # bytes: struct epitem and struct eppoll_entry
 class Item:
     """struct epitem: one watched file."""
 
-    __slots__ = ("data", "ep", "events", "fd", "file", "on_wake", "queues", "ready")
+    __slots__ = ("data", "ep", "events", "fd", "file", "ready", "waiting")
 
     def __init__(self, ep: EventPoll, fd: int, file: File, events: int, data: int) -> None:
         self.ep = ep
@@ -46,8 +46,7 @@ class Item:
         self.events = events
         self.data = data
         self.ready = False
-        self.queues: list[WaitQueue] = []
-        self.on_wake = self._woken
+        self.waiting = PollWait(self._woken)
 
     def _woken(self) -> None:
         """ep_poll_callback()."""
@@ -61,18 +60,14 @@ class Item:
         """Hang on the file's wait queues; ready at once if it is."""
         queues: list[WaitQueue] = []
         mask = vfs_poll(self.ep.k, self.file, queues)
-        for queue in queues:
-            queue.on_wake[self.on_wake] = None
-        self.queues = queues
+        self.waiting.hang(queues)
         if mask & self.events and not self.ready:
             self.ready = True
             self.ep.ready[self] = None
 
     def detach(self) -> None:
         """ep_unregister_pollwait()."""
-        for queue in self.queues:
-            queue.on_wake.pop(self.on_wake, None)
-        self.queues = []
+        self.waiting.drop()
         if self.ready:
             del self.ep.ready[self]
             self.ready = False

@@ -16,7 +16,6 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_EXCL_UNLINK, FS_IN_IGNORED, FS_ISDIR, FS_Q_OVERFLOW, FS_UNMOUNT
 from simkernel.fs.inode import File, FileOperations, Inode, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
-from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -36,7 +35,6 @@ ALL_BITS = (
     | IN_MASK_ADD | IN_MASK_CREATE | FS_ISDIR | IN_ONESHOT
 )  # fmt: skip
 EVENT_SIZE = 16
-LIMITS = {"max_queued_events": 16384, "max_user_instances": 128, "max_user_watches": 65536}
 WATCH_SIZE, QUEUED_SIZE = 80, 48  # bytes: struct inotify_inode_mark, struct inotify_event_info without the name
 
 
@@ -74,7 +72,7 @@ class Group:
         """fsnotify_insert_event(): one that equals the last is dropped; a full queue says so once."""
         if self.events and self.events[-1] == event:
             return
-        if len(self.events) >= self.k.vfs.inotify_limits["max_queued_events"] or not self._room(event):
+        if len(self.events) >= self.k.vfs.sysctl["fs.inotify.max_queued_events"] or not self._room(event):
             event = Event(-1, FS_Q_OVERFLOW, 0, "")
             if (self.events and self.events[-1] == event) or not self._room(event):
                 return
@@ -94,7 +92,7 @@ class Group:
 
     def add(self, inode: Inode, mask: int) -> Watch:
         """inotify_new_watch().  ENOSPC."""
-        if self.user.inotify_watches >= self.k.vfs.inotify_limits["max_user_watches"]:
+        if self.user.inotify_watches >= self.k.vfs.sysctl["fs.inotify.max_user_watches"]:
             raise KernelError(ENOSPC)
         self.user.charge(WATCH_SIZE)
         self.user.inotify_watches += 1
@@ -214,7 +212,7 @@ def _init(k: FsKernel, flags: int) -> int:
     if flags & ~(O_CLOEXEC | O_NONBLOCK):
         return -EINVAL
     uid = k.current.cred.uid
-    if sum(group.uid == uid for group in k.vfs.inotify_groups) >= k.vfs.inotify_limits["max_user_instances"]:
+    if sum(group.uid == uid for group in k.vfs.inotify_groups) >= k.vfs.sysctl["fs.inotify.max_user_instances"]:
         return -EMFILE
     group = Group(k)
     fd = k.vfs.anon_inode_getfd(k, "inotify", INOTIFY_FOPS, group, O_RDONLY | flags)
@@ -276,27 +274,3 @@ def sys_inotify_rm_watch(k: FsKernel, fd: int, wd: int) -> int:
         return -EINVAL
     watch.drop()
     return 0
-
-
-def install_limits(k: FsKernel) -> None:
-    """/proc/sys/fs/inotify."""
-    k.vfs.inotify_limits = dict(LIMITS)
-    where = k.vfs.proc_root.subdir("sys").subdir("fs").subdir("inotify")
-
-    def store(name: str, data: bytes) -> None:
-        try:
-            value = int(data)
-        except ValueError:
-            raise KernelError(EINVAL, "not a number") from None
-        if value < 0:
-            raise KernelError(EINVAL, "negative")
-        k.vfs.inotify_limits[name] = value
-
-    for name in LIMITS:
-        where.add(
-            name,
-            PseudoFile(
-                lambda name=name: f"{k.vfs.inotify_limits[name]}\n",  # type: ignore[misc]
-                lambda data, name=name: store(name, data),  # type: ignore[misc]
-            ),
-        )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from arch.abi.errno import EINVAL, ENOENT, EPERM
+from arch.cstring import c_string
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import Dir, Node, PseudoFile
@@ -44,7 +45,7 @@ def _file(k: FsKernel, task: Task, name: str) -> PseudoFile:
     def store(data: bytes) -> None:
         if task is not k.current:
             raise KernelError(EPERM, "another's")
-        word, _, label = data.split(b"\0")[0].decode("latin-1").strip().partition(" ")
+        word, _, label = c_string(data).strip().partition(" ")
         if name == "current" and word in HATS and HAT.fullmatch(label.strip()):
             raise KernelError(EPERM, "not confined")
         if word not in WORDS.get(name, ()) or not label.strip():

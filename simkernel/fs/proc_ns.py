@@ -9,6 +9,7 @@ from arch.abi.errno import EACCES, EINVAL, EPERM, ERANGE
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY
 from arch.abi.limits import U32_MAX
 from arch.abi.time import CLOCK_BOOTTIME, CLOCK_MONOTONIC, NSEC_PER_SEC
+from arch.cstring import c_string
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import OpenNode, PseudoFile
@@ -38,11 +39,6 @@ class SetgroupsFile(PseudoFile):
         if flags & O_ACCMODE != O_RDONLY and not ns_capable(self.k.current, user_ns(self.task), CAP_SYS_ADMIN):
             raise KernelError(EACCES, "another's user namespace")
         return super().open(flags)
-
-
-def setgroups_file(k: FsKernel, task: Task) -> PseudoFile:
-    """allow or deny."""
-    return SetgroupsFile(k, task)
 
 
 def _map_text(k: FsKernel, task: Task, kind: str) -> str:
@@ -79,7 +75,7 @@ def _map_write(k: FsKernel, task: Task, kind: str, data: bytes) -> None:
 
 def _parse(data: bytes) -> list[Extent]:
     rows: list[Extent] = []
-    for line in data.split(b"\0")[0].decode("latin-1").rstrip("\n").split("\n"):
+    for line in c_string(data).rstrip("\n").split("\n"):
         match = re.fullmatch(r"\s*(\d+)\s+(\d+)\s+(\d+)\s*", line)
         if match is None:
             raise KernelError(EINVAL, "not three numbers")

@@ -17,7 +17,7 @@ from simkernel.fs.inode import FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
 from simkernel.fs.nodes import Dir, Node, PseudoFile, Text
 from simkernel.fs.proc_attr import attr_dir
-from simkernel.fs.proc_ns import map_file, setgroups_file, timens_file
+from simkernel.fs.proc_ns import SetgroupsFile, map_file, timens_file
 from simkernel.fs.proc_pid_nodes import (
     NAMESPACE_LINKS,
     FdDir,
@@ -209,7 +209,7 @@ ENTRIES = (
     Entry("uid_map", lambda d: map_file(d.k, d.task, "uid")),
     Entry("gid_map", lambda d: map_file(d.k, d.task, "gid")),
     Entry("projid_map", lambda d: map_file(d.k, d.task, "projid")),
-    Entry("setgroups", lambda d: setgroups_file(d.k, d.task), since="3.19"),
+    Entry("setgroups", lambda d: SetgroupsFile(d.k, d.task), since="3.19"),
     Entry("timers", _text(lambda d: timers_text(d.k, d.task, d.space)), "whole"),
     Entry("timerslack_ns", _text(lambda d: timerslack_text(d.k, d.task), 0o666,
                                  lambda d, data: timerslack_write(d.k, d.task, data)), "whole", since="4.6"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from arch.abi.errno import EACCES, EINVAL, EIO, ENOENT
+from arch.abi.errno import EINVAL, EIO, ENOENT
 from arch.abi.limits import PAGE_SHIFT, TASK_COMM_LEN
 from arch.abi.poll import DEFAULT_POLLMASK
 from arch.abi.signal import SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_THREAD_ID
@@ -15,7 +15,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_if_any
 from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.nodes import Link, Node, OpenNode, PseudoFile
-from simkernel.fs.proc_task_mmu import MemoryNode
+from simkernel.fs.proc_task_mmu import MemoryNode, proc_mem_open
 from simkernel.fs.proc_text import (
     fdinfo_text,
     read_mm,
@@ -24,7 +24,6 @@ from simkernel.fs.proc_text import (
 from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.body import Steps
-from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.namespaces import KINDS, Namespace
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.ptrace.memory import read_memory
@@ -114,7 +113,7 @@ def fdinfo_node(k: FsKernel, task: Task, fd: int, file: File) -> PseudoFile:
 
 
 class TaskFile(PseudoFile):
-    """A file about a task's memory: opened only by who may look into it (proc_mem_open())."""
+    """A file about a task's memory: opened only by who may look into it."""
 
     def __init__(
         self, k: FsKernel, task: Task, read: Callable[[], str | bytes], mode: int, fops: FileOperations | None
@@ -123,8 +122,7 @@ class TaskFile(PseudoFile):
         self.k, self.task = k, task
 
     def open(self, flags: int) -> OpenNode:
-        if self.task.mm is not None and not ptrace_may_access(self.k, self.task):
-            raise KernelError(EACCES, "another's memory")
+        proc_mem_open(self.k, self.task)
         return super().open(flags)
 
 
@@ -136,7 +134,7 @@ class MemFile(MemoryNode):
 
     def open(self, flags: int) -> MemFile:
         """The node is its own handle.  EACCES."""
-        self.ask()
+        proc_mem_open(self.k, self.task)
         return self
 
     def read(self, size: int, pos: int) -> bytes:

@@ -9,26 +9,19 @@ from arch.abi.capability import CAP_AUDIT_CONTROL, CAP_SYS_ADMIN, CAP_SYS_NICE, 
 from arch.abi.errno import EACCES, EAGAIN, EINVAL, EPERM, ESRCH
 from arch.abi.limits import U32_MAX
 from arch.abi.time import NSEC_PER_SEC
+from arch.cstring import c_string, kstrto
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
-from simkernel.fs.proc_text import table_pages
-from simkernel.kernel.kstrtox import kstrtouint, kstrtoull, proc_number
+from simkernel.fs.proc_text import proc_number
+from simkernel.kernel.oom import OOM_SCORE_ADJ_MAX, oom_badness
 from simkernel.kernel.task import Task
 
-OOM_DISABLE, OOM_ADJUST_MAX, OOM_SCORE_ADJ_MAX = -17, 15, 1000  # include/uapi/linux/oom.h
+OOM_DISABLE, OOM_ADJUST_MAX = -17, 15  # include/uapi/linux/oom.h
 MMF_DUMP_FILTER = 0x1FF
 AUTOGROUP_PAUSE_NS = NSEC_PER_SEC // 10  # between two changes by somebody without CAP_SYS_ADMIN
 
 
 # -- the out-of-memory killer ----------------------------------------------------------------------------------------------
-
-
-def oom_badness(task: Task, total_pages: int) -> int | None:
-    """Pages in use and what oom_score_adj adds; None: it is never killed."""
-    adj = task.signal.oom_score_adj
-    if task.mm is None or task.signal.unkillable or adj == -OOM_SCORE_ADJ_MAX:
-        return None
-    return task.mm.rss_pages + table_pages(task.mm) + adj * (total_pages // 1000)
 
 
 def oom_score_text(k: FsKernel, task: Task) -> str:
@@ -101,7 +94,7 @@ def timerslack_text(k: FsKernel, task: Task) -> str:
 
 def timerslack_write(k: FsKernel, task: Task, data: bytes) -> None:
     """Nanoseconds; 0: what it began with.  EINVAL, ERANGE, EPERM."""
-    value = kstrtoull(data, 10)
+    value = kstrto(c_string(data), 10, 64, False)
     _may_change_slack(k, task)
     task.timer_slack_ns = value or task.default_timer_slack_ns
 
@@ -121,7 +114,7 @@ def coredump_filter_text(task: Task) -> str:
 
 def coredump_filter_write(task: Task, data: bytes) -> None:
     """EINVAL, ERANGE, ESRCH."""
-    value = kstrtouint(data, 0)
+    value = kstrto(c_string(data), 0, 32, False)
     if task.mm is None:
         raise KernelError(ESRCH, "no memory")
     task.mm.dump_filter = value & MMF_DUMP_FILTER
@@ -134,7 +127,7 @@ def loginuid_write(k: FsKernel, task: Task, data: bytes) -> None:
     """audit_set_loginuid(): of the current task, and again only with CAP_AUDIT_CONTROL.  EINVAL, ERANGE, EPERM."""
     if task is not k.current:
         raise KernelError(EPERM, "another's")
-    value = kstrtouint(data, 10)
+    value = kstrto(c_string(data), 10, 32, False)
     if task.loginuid != U32_MAX and not k.capable(CAP_AUDIT_CONTROL):
         raise KernelError(EPERM, "it has one")
     session = U32_MAX

@@ -31,9 +31,9 @@ class Sysctl(dict[str, Any]):
         self.hooks: dict[str, list[Callable[[Any], None]]] = {}
         self.entries: dict[str, Entry] = {}
         for entry in ENTRIES:
+            self[entry.name] = entry.value  # a constant of the kernel where it cannot be set
             if k.version.within(entry.since, entry.until) and entry.srcarch in (None, k.arch.srcarch):
                 self.entries[entry.name] = entry
-                self[entry.name] = entry.value
 
     def show(self, name: str) -> str:
         """The text of the file."""

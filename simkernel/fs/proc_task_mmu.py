@@ -11,10 +11,9 @@ from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import Node
-from simkernel.fs.proc_text import PAGE_KB
+from simkernel.fs.proc_text import PAGE_KB, proc_number
 from simkernel.kernel.areas import VM_SOFTDIRTY, Vma
 from simkernel.kernel.calls.kcmp import ptrace_may_access
-from simkernel.kernel.kstrtox import proc_number
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import Task
 
@@ -137,18 +136,19 @@ def clear_refs_write(task: Task, data: bytes) -> None:
             task.mm.rss_peak = task.mm.rss_pages
 
 
+def proc_mem_open(k: FsKernel, task: Task) -> None:
+    """Only who may trace the task looks into its memory.  EACCES."""
+    if task.mm is not None and not ptrace_may_access(k, task):
+        raise KernelError(EACCES, "another's memory")
+
+
 class MemoryNode(Node):
-    """A file about a task's memory, for who may trace the task: proc_mem_open()."""
+    """A file about a task's memory, for who may trace the task."""
 
     poll_key: Hashable = None
 
     def __init__(self, k: FsKernel, task: Task) -> None:
         self.k, self.task = k, task
-
-    def ask(self) -> None:
-        """EACCES."""
-        if self.task.mm is not None and not ptrace_may_access(self.k, self.task):
-            raise KernelError(EACCES, "another's memory")
 
 
 class PageMap(MemoryNode):
@@ -158,7 +158,7 @@ class PageMap(MemoryNode):
 
     def open(self, flags: int) -> PageMap:
         """The node is its own handle.  EACCES."""
-        self.ask()
+        proc_mem_open(self.k, self.task)
         return self
 
     def read(self, size: int, pos: int) -> bytes:

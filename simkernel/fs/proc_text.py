@@ -10,15 +10,18 @@ from arch.abi.fcntl import O_CLOEXEC
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.abi.resource import RLIMIT_SIGPENDING
 from arch.abi.time import USER_TICK_NSEC
+from arch.cstring import c_string, kstrto
 from arch.errors import Fault, KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_if_any, files_of, fs_if_any
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.oom import table_pages
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import munged, user_ns
 
 MS = 1_000_000
+PROC_NUMBUF = 13  # bytes that fs/proc/internal.h keeps for a number, with the NUL
 PAGE_KB = 4
 
 
@@ -132,11 +135,6 @@ def _file_pages(mm: Mm) -> int:
         if vma.file is not None and not vma.prot & 2:
             count += len(mm.present(vma.start, vma.end))
     return count
-
-
-def table_pages(mm: Mm) -> int:
-    """mm_pgtables_bytes(), in pages."""
-    return 1 + len(mm.pages) // 512
 
 
 def _mem_rows(mm: Mm) -> Iterator[tuple[str, int]]:
@@ -278,3 +276,9 @@ def fdinfo_text(k: FsKernel, task: Task, fd: int) -> str:
         out += f"ino:\t{file.f_inode.i_ino}\n"
     show = file.f_op.show_fdinfo
     return out + (show(k, file) if show is not None else "")
+
+
+def proc_number(data: bytes, base: int) -> tuple[int, int]:
+    """An int as the files of /proc/PID with PROC_NUMBUF bytes read it, and how many bytes they took.  EINVAL, ERANGE."""
+    seen = data[: PROC_NUMBUF - 1]
+    return kstrto(c_string(seen).strip(), base, 32, True), len(seen)

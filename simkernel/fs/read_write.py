@@ -380,9 +380,14 @@ def _do_iter(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags:
     plain = ops.read if direction == READ else ops.write
     if plain is None:
         return -EINVAL
+    return (yield from loop_rw(k, plain, file_addr, segments, ppos))
+
+
+def loop_rw(k: FsKernel, function: str, file_addr: int, segments: list[tuple[int, int]], ppos: int) -> Body:
+    """do_loop_readv_writev(): piece by piece, until one is not whole."""
     done = 0
     for base, length in segments:
-        ret = yield k.call(plain, file_addr, base, length, ppos)
+        ret = yield k.call(function, file_addr, base, length, ppos)
         if ret < 0:
             return done or ret
         done += ret

@@ -39,6 +39,28 @@ POLLOUT_SET = POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR
 POLLEX_SET = POLLPRI
 
 
+class PollWait:
+    """Who is told when any of a file's queues is woken: struct poll_wqueues."""
+
+    __slots__ = ("queues", "told")
+
+    def __init__(self, told: Callable[[], object]) -> None:
+        self.told = told
+        self.queues: list[WaitQueue] = []
+
+    def hang(self, queues: list[WaitQueue]) -> None:
+        """On these queues, behind who hangs there."""
+        self.queues = queues
+        for queue in queues:
+            queue.on_wake[self.told] = None
+
+    def drop(self) -> None:
+        """On none any more."""
+        for queue in self.queues:
+            queue.on_wake.pop(self.told, None)
+        self.queues = []
+
+
 def vfs_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     """A file without poll is always ready."""
     if file.f_op.poll is None:

@@ -174,8 +174,6 @@ class Vfs:
         self.dnotify: dict[File, Mark] = {}
         self.leases = Leases()
         self.inotify_groups: list[Group] = []
-        self.inotify_limits: dict[str, int] = {}
-        self.fanotify_limits: dict[str, int] = {}
 
     def passed(self, addr: int, kind: type[T]) -> T:
         """What a caller left at this address for the function that it calls."""

@@ -37,7 +37,7 @@ from simkernel.fs.fcntl import sys_fadvise64
 from simkernel.fs.inode import File
 from simkernel.fs.namei_calls import sys_linkat, sys_mkdirat, sys_symlinkat, sys_unlinkat
 from simkernel.fs.open import sys_close, sys_openat, sys_openat2
-from simkernel.fs.read_write import ScratchPos, sync_iter, verify_area
+from simkernel.fs.read_write import ScratchPos, loop_rw, sync_iter, verify_area
 from simkernel.fs.rename import sys_renameat2
 from simkernel.fs.select import vfs_poll
 from simkernel.fs.splice import sys_splice, sys_tee
@@ -154,15 +154,7 @@ def _move(
     function = file.f_op.read_iter if reads else file.f_op.write_iter
     if function is not None:
         return (yield from sync_iter(k, file, function, segments, pos, request.op_flags))
-    done = 0
-    for base, length in segments:  # loop_rw_iter()
-        ret = yield k.call("vfs_read" if reads else "vfs_write", file.addr, base, length, pos)
-        if ret < 0:
-            return done or ret
-        done += ret
-        if ret != length:
-            break
-    return done
+    return (yield from loop_rw(k, "vfs_read" if reads else "vfs_write", file.addr, segments, pos))
 
 
 def _read(k: NetKernel, request: Request) -> Body:
@@ -304,7 +296,7 @@ def _poll_add(k: NetKernel, request: Request) -> int:
     if file.f_op.poll is not None:
         queues: list[WaitQueue] = []
         vfs_poll(k, file, queues)
-        request.hang(queues)
+        request.waiting.hang(queues)
     return PENDING
 
 

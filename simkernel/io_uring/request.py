@@ -10,7 +10,7 @@ from arch.abi.errno import EAGAIN, EBADF, ECANCELED, ENOBUFS, ETIME
 from arch.abi.poll import POLLERR, POLLHUP
 from arch.errors import KernelError
 from simkernel.fs.inode import File
-from simkernel.fs.select import vfs_poll
+from simkernel.fs.select import PollWait, vfs_poll
 from simkernel.io_uring.ring import Begun, Ring
 from simkernel.kernel.body import Steps
 from simkernel.kernel.clock import Event
@@ -54,8 +54,8 @@ class Request:
         self.done = False
         # while it waits
         self.events = 0
-        self.queues: list[WaitQueue] = []
         self.woken: Callable[[], None] = self._ready
+        self.waiting = PollWait(lambda: self.woken())  # ops.py exchanges it
         self.timer: Event | None = None
         self.target: int | None = None  # IORING_OP_TIMEOUT: as many completions
         self.guard: Request | None = None  # IORING_OP_LINK_TIMEOUT that watches it
@@ -165,20 +165,12 @@ class Request:
         self.events = events | POLLERR | POLLHUP
         queues: list[WaitQueue] = []
         vfs_poll(self.k, file, queues)
-        self.hang(queues)
+        self.waiting.hang(queues)
         return PENDING
-
-    def hang(self, queues: list[WaitQueue]) -> None:
-        """On the wait queues of its file."""
-        self.queues = queues
-        for queue in queues:
-            queue.on_wake[self.woken] = None
 
     def detach(self) -> None:
         """Nothing wakes it any more."""
-        for queue in self.queues:
-            queue.on_wake.pop(self.woken, None)
-        self.queues = []
+        self.waiting.drop()
         self.k.clock.cancel(self.timer)
         self.timer = None
         self.ring.pending.pop(self, None)
@@ -187,10 +179,8 @@ class Request:
 
     def _ready(self) -> None:
         assert self.file is not None
-        if vfs_poll(self.k, self.file, None) & self.events and self.queues:
-            for queue in self.queues:
-                queue.on_wake.pop(self.woken, None)
-            self.queues = []
+        if vfs_poll(self.k, self.file, None) & self.events and self.waiting.queues:
+            self.waiting.drop()
             self.later(self)
 
     def counted(self) -> None:

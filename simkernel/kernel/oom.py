@@ -1,6 +1,6 @@
 """Memory has run out.  mm/oom_kill.c.
 
-The victim is the task whose page could not be had; it gets SIGKILL.  Badness scores are not compared.
+The victim is the task whose page could not be had; it gets SIGKILL.  Badness scores are compared only in control groups.
 """
 
 from __future__ import annotations
@@ -10,6 +10,23 @@ from arch.abi.signal import SIGKILL
 from arch.memory import OutOfMemory
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.mm import Mm
+from simkernel.kernel.task import Task
+
+OOM_SCORE_ADJ_MAX = 1000  # include/uapi/linux/oom.h
+
+
+def oom_badness(task: Task, total_pages: int) -> int | None:
+    """Pages in use and what oom_score_adj adds; None: it is never killed."""
+    adj = task.signal.oom_score_adj
+    if task.mm is None or task.signal.unkillable or adj == -OOM_SCORE_ADJ_MAX:
+        return None
+    return task.mm.rss_pages + table_pages(task.mm) + adj * (total_pages // 1000)
+
+
+def table_pages(mm: Mm) -> int:
+    """mm_pgtables_bytes(), in pages."""
+    return 1 + len(mm.pages) // 512
 
 
 def starve(k: KernelFace) -> Steps[None]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from arch.abi.errno import EBUSY, EINVAL, ENOENT, ENOKEY, ENOPROTOOPT, ENOSYS, EOPNOTSUPP
 from arch.abi.socket import AF_ALG, MSG_MORE, MSG_TRUNC, SOCK_SEQPACKET, SOL_ALG
+from arch.cstring import c_string
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import drain_and_free
@@ -92,7 +93,7 @@ def create(k: NetKernel, net: Net) -> Socket:
 
 def name_in(raw: bytes) -> str:
     """Up to the first 0; the last byte is 0 whatever was given."""
-    return raw[:-1].split(b"\0")[0].decode("latin-1")
+    return c_string(raw[:-1])
 
 
 @kernel_function("int alg_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="crypto/af_alg.c")

@@ -33,6 +33,7 @@ from arch.abi.ioctl import (
     SIOCSIFTXQLEN,
 )
 from arch.abi.rtnetlink import IFA_F_PERMANENT
+from arch.cstring import c_string
 from arch.errors import KernelError
 from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.message import sockaddr_in
@@ -109,7 +110,7 @@ def interface_ioctl(k: NetKernel, net: Net, cmd: int, arg: int) -> int:
         if cmd >> 8 & 0xFF == SOCKET_IOCTLS:
             k.usercopy.copy_from_user(arg, 16 + 3 * k.arch.word)  # get_user_ifreq()
         raise KernelError(ENOTTY, f"socket ioctl {cmd:#x}")
-    label = k.usercopy.copy_from_user(arg, IFNAMSIZ).split(b"\0")[0].decode("latin-1")
+    label = c_string(k.usercopy.copy_from_user(arg, IFNAMSIZ))
     if not known and not ns_capable(k.current, net.namespace.owner, CAP_NET_ADMIN):
         raise KernelError(EPERM, "changing an interface")
     dev = net.named(label.partition(":")[0])
@@ -155,9 +156,7 @@ CHANGES: dict[int, Callable[[NetKernel, NetDevice, int], None]] = {
     SIOCSIFMTU: lambda k, dev, at: dev_set_mtu(k, dev, k.usercopy.get_user(at, 4, signed=True)),
     SIOCSIFHWADDR: _set_mac,
     SIOCSIFTXQLEN: _set_queue,
-    SIOCSIFNAME: lambda k, dev, at: dev_change_name(
-        k, dev, k.usercopy.copy_from_user(at, IFNAMSIZ).split(b"\0")[0].decode("latin-1")
-    ),
+    SIOCSIFNAME: lambda k, dev, at: dev_change_name(k, dev, c_string(k.usercopy.copy_from_user(at, IFNAMSIZ))),
 }
 ADDRESS_CHANGES = (SIOCSIFADDR, SIOCSIFBRDADDR, SIOCSIFDSTADDR, SIOCSIFNETMASK, SIOCDIFADDR)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
+from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP
 from arch.abi.limits import U64_MAX
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from arch.native import Word
 from arch.native.handler import NativeCode, NativeHandler
@@ -339,23 +340,12 @@ class Attachments:
 
     def filter_program(self, event: TraceEvent, text: str, token: OpenFile) -> FilterProgram:
         """The program that `bpf-N` names.  EINVAL, ERANGE for bad numbers, EBADF, EINVAL for bad descriptors."""
-        number = parse_fd(text[4:])
+        number = kstrto(text[4:], 0, 32, True)
         prog = prog_of_fd(self.bpf, number)
         kprobe = event.dynamic
         if prog.type != (BPF_PROG_TYPE_KPROBE_FILTER if kprobe else BPF_PROG_TYPE_TRACING_FILTER):
             raise KernelError(EINVAL, "a program of another type")
         return FilterProgram(self, prog)
-
-
-def parse_fd(text: str) -> int:
-    """kstrtoint() with automatic base."""
-    try:
-        value = int(text, 0) if not text.startswith("0") or text in ("0",) or text[1:2] in "xX" else int(text, 8)
-    except ValueError:
-        raise KernelError(EINVAL, f"not a number: {text!r}") from None
-    if not -(1 << 31) <= value < 1 << 31:
-        raise KernelError(ERANGE, "out of range")
-    return value
 
 
 class FilterProgram:

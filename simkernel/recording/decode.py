@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from arch.cstring import c_string
 from arch.symbols import Symbols
 from simkernel.recording.model import Events
 from simkernel.recording.rows import Event, EventFormat, Frame, Stack, Value
@@ -18,7 +19,6 @@ from tracing.buffer.trace import TraceArray
 from tracing.record.event import TraceEvent
 from tracing.record.fields import BASE_TYPES, Field, RecordReader
 from tracing.system import Tracing
-from tracing.text.strings import c_string
 
 TEXTS = (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS)
 Symbolize = Callable[[int], Frame]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from arch.cstring import c_string
 from tracing.board import Board
 from tracing.buffer.ringbuffer import Event, RingBuffer
 from tracing.face import (
@@ -19,7 +20,6 @@ from tracing.face import (
     TRACE_FLAG_PREEMPT_RESCHED,
     TRACE_FLAG_SOFTIRQ,
 )
-from tracing.text.strings import c_string
 
 # enum trace_type: entries that are no events
 TRACE_FN, TRACE_CTX, TRACE_WAKE, TRACE_STACK, TRACE_PRINT, TRACE_BPRINT = 1, 2, 3, 4, 5, 6

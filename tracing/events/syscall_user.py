@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from arch.abi.fcntl import O_ACCMODE, O_CREAT
+from arch.cstring import c_string
 from arch.errors import Fault
 from arch.memory import Memory
 from tracing.buffer.trace import SYSCALL_USER_BUF
@@ -189,7 +190,7 @@ class UserEnterEvent(SyscallEnterEvent):
 
 def cut(data: bytes) -> str:
     """%.*s"""
-    return data.split(b"\0", 1)[0].decode("latin-1")
+    return c_string(data)
 
 
 def open_flags(flags: int) -> str:

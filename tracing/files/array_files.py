@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import EBUSY, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.buffer.pipe import TracePipe
 from tracing.buffer.ringbuffer import RingBuffer
@@ -18,7 +19,6 @@ from tracing.files.nodes import File, FixedDirectory, Node, number, word
 from tracing.files.opened import FreeBuffer, FunctionSetFile, PipeFile, RawFile, TraceFile
 from tracing.record.event import TraceEvent
 from tracing.text.masks import mask_text, parse_mask
-from tracing.text.strings import kstrto
 from tracing.tracers.function import NO_PID, FunctionTracer, parse_pids, pids_text
 from tracing.tracers.functions import FunctionSet
 

@@ -12,8 +12,8 @@ from typing import Protocol
 from arch.abi.errno import EINVAL, ENOENT, EPERM
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY
 from arch.abi.poll import EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM
+from arch.cstring import c_string, kstrto
 from arch.errors import KernelError
-from tracing.text.strings import kstrto
 
 
 class OpenFile:
@@ -151,9 +151,9 @@ class FixedDirectory(Directory):
 
 def number(data: bytes) -> int:
     """An unsigned decimal, octal or hexadecimal number as kstrtoul_from_user() takes it."""
-    return kstrto(data.split(b"\0", 1)[0].decode("latin-1"), 10, 64, False)
+    return kstrto(c_string(data), 10, 64, False)
 
 
 def word(data: bytes) -> str:
     """What was written, up to a NUL and without blanks around it."""
-    return data.split(b"\0", 1)[0].decode("latin-1").strip()
+    return c_string(data).strip()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from arch.abi.errno import EAGAIN, EBADF, EINVAL
 from arch.abi.fcntl import O_RDWR, O_TRUNC, O_WRONLY
 from arch.abi.poll import EPOLLIN, EPOLLRDNORM
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.buffer.pipe import TracePipe
 from tracing.buffer.ringbuffer import RingBuffer, encode_page
@@ -17,7 +18,6 @@ from tracing.files.nodes import File, OpenFile
 from tracing.record import filter as event_filter
 from tracing.record.event import EventFile, TraceEvent
 from tracing.record.registry import EventRegistry
-from tracing.text.strings import kstrto
 from tracing.tracers.functions import FunctionSet, Words
 
 # (event, text without blanks, token of the open file) -> the program that the text names

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from arch.cstring import c_string
 from arch.errors import Fault
 from arch.memory import Memory
 from tracing.board import Board
 from tracing.probes.args import Op, ProbeArg
 from tracing.text.addresses import Addresses
-from tracing.text.strings import c_string
 
 MAX_STRING_SIZE = 4096
 

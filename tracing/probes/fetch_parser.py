@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.probes.args import FetchType, Op, ProbeArg, fetch_types, fetch_types_4_1
 from tracing.probes.errors import ProbeError
-from tracing.text.strings import is_good_name, kstrto, simple_strtoul
+from tracing.text.strings import is_good_name, simple_strtoul
 
 MAX_ARGSTR_LEN, MAX_ARG_NAME_LEN, MAX_ARRAY_LEN = 63, 32, 64
 MAX_PROBE_EVENT_SIZE = 3072

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from arch.abi.errno import EILSEQ, EINVAL, ENOENT
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.probes.args import MAX_TRACE_ARGS, ProbeArg
 from tracing.probes.command import MAX_EVENT_NAME_LEN
@@ -16,7 +17,7 @@ from tracing.probes.fetch_parser import FetchParser, FetchParser41
 from tracing.probes.table import ProbeTable
 from tracing.probes.trace_kprobe import KprobeEvent, TraceKprobe
 from tracing.probes.trace_uprobe import TraceUprobe, UprobeEvent
-from tracing.text.strings import is_good_name, kstrto
+from tracing.text.strings import is_good_name
 
 
 def run(table: ProbeTable, argv: list[str], kind: str) -> None:

@@ -6,13 +6,13 @@ import re
 
 from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EILSEQ, EINVAL, ENOENT, ENOMEM
 from arch.abi.limits import UINT_MAX
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.probes.command import MAX_EVENT_NAME_LEN, Command, NotMine
 from tracing.probes.fetch_parser import FetchParser, split_symbol_offset
 from tracing.probes.kprobes import KRETPROBE_MAXACTIVE_MAX
 from tracing.probes.table import ProbeTable
 from tracing.probes.trace_kprobe import TraceKprobe
-from tracing.text.strings import kstrto
 
 
 def sanitize(name: str) -> str:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Hashable
 
 from arch.abi.errno import EINVAL
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.probes.command import MAX_EVENT_NAME_LEN, Command, NotMine
 from tracing.probes.fetch_parser import FetchParser
 from tracing.probes.table import ProbeTable
 from tracing.probes.trace_uprobe import TraceUprobe
-from tracing.text.strings import kstrto
 
 
 def create_uprobe(table: ProbeTable, argv: list[str]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
+from arch.cstring import c_string, kstrto
 from arch.errors import Fault, KernelError
 from arch.records import dataclass
 from tracing.record.event import EventFile, TraceEvent
@@ -26,7 +27,6 @@ from tracing.record.fields import (
 )
 from tracing.record.numbers import CpuTest, NumberTest
 from tracing.record.registry import EventRegistry
-from tracing.text.strings import kstrto
 
 MAX_FILTER_STR_VAL = 256
 MAX_NUMBER = 24
@@ -552,7 +552,7 @@ def written_text(data: bytes) -> str:
     """The bytes of a write as the kernel's C string, trailing blanks gone.  EINVAL for a page or more."""
     if len(data) >= PAGE_SIZE:
         raise KernelError(EINVAL, "a filter is shorter than a page")
-    text = data.split(b"\0", 1)[0].decode("latin-1")
+    text = c_string(data)
     return text.rstrip(" \t\n\v\f\r\xa0")
 
 

@@ -12,9 +12,9 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 
+from arch.cstring import c_string
 from tracing.record.fields import BASE_TYPES, SIGNED_CODES, UNSIGNED_CODES, Field
 from tracing.text.addresses import Addresses
-from tracing.text.strings import c_string
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<string>"(?:\\.|[^"\\])*")|(?P<char>'(?:\\.|[^'\\])')

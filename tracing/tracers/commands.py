@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL, ENODEV
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from tracing.buffer.trace import TraceArray
 from tracing.record.event import EventFile
 from tracing.record.filter import build_glob
 from tracing.record.registry import EventRegistry
-from tracing.text.strings import UNLIMITED, kstrto
+from tracing.text.strings import UNLIMITED
 from tracing.tracers.functions import Functions
 
 

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Iterable
 
 from arch.abi.errno import EINVAL
+from arch.cstring import c_string, kstrto
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.buffer.columns import TRACE_FN
@@ -21,7 +22,6 @@ from tracing.probes.kprobes import Kprobe, Kprobes
 from tracing.record.event import TraceEvent
 from tracing.record.registry import EventRegistry
 from tracing.text.function_args import FunctionArgs
-from tracing.text.strings import kstrto
 from tracing.tracers.commands import FunctionCommands
 from tracing.tracers.functions import Functions, FunctionSet
 
@@ -226,7 +226,7 @@ def enabled_line(name: str, probes: list[Kprobe]) -> str:
 def parse_pids(data: bytes, known: TaskSet) -> set[int]:
     """trace_pid_write(): the pids known and those of this write, all or none.  EINVAL."""
     pids = set(known.pids)
-    for word in data.split(b"\0", 1)[0].decode("latin-1").split():
+    for word in c_string(data).split():
         try:
             pid = kstrto(word, 0, 64, False)
         except KernelError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable
 
+from arch.cstring import c_string
 from tracing.board import Board
 from tracing.buffer.columns import TRACE_BPRINT, TRACE_GRAPH_ENT, TRACE_GRAPH_RET, TRACE_PRINT
 from tracing.buffer.ringbuffer import Event
@@ -12,7 +13,6 @@ from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobes, Kretprobe, KretprobeInstance
 from tracing.text.function_args import FunctionArgs
-from tracing.text.strings import c_string
 from tracing.tracers.function import ALL_ENABLED, NONE_DISABLED, FunctionTracer
 from tracing.tracers.functions import FunctionSet
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
+from arch.cstring import c_string, kstrto
 from arch.errors import KernelError
 from arch.records import dataclass
 from tracing.record.event import TraceEvent
@@ -13,7 +14,7 @@ from tracing.record.fields import COMMON_SIZE, Field, data_loc, filter_assign_ty
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
 from tracing.text.gfp import gfp_flag_names
-from tracing.text.strings import is_good_name, kstrto
+from tracing.text.strings import is_good_name
 from tracing.triggers.hist.fields import HIST_STACKTRACE_DEPTH
 
 SYNTHETIC = "synthetic"
@@ -155,7 +156,7 @@ class SynthEvent(TraceEvent):
             data = record[at:]
         else:
             data = record[start : start + STR_VAR_LEN_MAX]
-        return data.split(b"\0", 1)[0].decode("latin-1")
+        return c_string(data)
 
     def number(self, record: bytes, part: SynthField, start: int) -> str:
         """A number as its format says: the value is passed unsigned, so `%d` of a short does not go below zero."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL
+from arch.cstring import c_string, kstrto
 from arch.errors import KernelError
 from arch.records import dataclass
 from tracing.record.event import EventFile, Filter
 from tracing.record.filter import EventFilter, create_filter
-from tracing.text.strings import BLANKS, UNLIMITED, kstrto
+from tracing.text.strings import BLANKS, UNLIMITED
 
 
 class EventTrigger:
@@ -127,7 +128,7 @@ class TriggerFiles:
             return
         if len(data) >= 4096:
             raise KernelError(EINVAL, "longer than a page")
-        text = data.split(b"\0", 1)[0].decode("latin-1").rstrip(BLANKS).lstrip(BLANKS)
+        text = c_string(data).rstrip(BLANKS).lstrip(BLANKS)
         word, rest = split_word(text, ": \t")
         if rest is not None:
             rest = rest.lstrip(BLANKS) or None

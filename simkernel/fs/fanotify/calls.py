@@ -42,13 +42,11 @@ from simkernel.fs.fhandle import encode_fh, fsid
 from simkernel.fs.fsnotify import FMODE_NONOTIFY
 from simkernel.fs.inode import EMPTY_FOPS, File, FileOperations, Inode, Mount, Path, SuperBlock, inode_permission
 from simkernel.fs.namei import LOOKUP_DIRECTORY, LOOKUP_FOLLOW
-from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
-LIMITS = {"max_queued_events": 16384, "max_user_groups": 128, "max_user_marks": 8192}
 EVENT_F_FLAGS = O_ACCMODE | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | O_CLOEXEC | O_LARGEFILE | O_NOATIME
 USER_SOURCE = "fs/notify/fanotify/fanotify_user.c"
 DISALLOW_PERM = ("proc", "sysfs", "cgroup2", "tracefs", "debugfs")
@@ -213,14 +211,14 @@ def sys_fanotify_init(k: FsKernel, flags: int, event_f_flags: int) -> int:
         return -EINVAL
     if fid & fan.FAN_REPORT_TARGET_FID and not (fid & fan.FAN_REPORT_NAME and fid & fan.FAN_REPORT_FID):
         return -EINVAL
-    uid, limits = k.current.cred.uid, k.vfs.fanotify_limits
-    if sum(group.uid == uid for group in k.vfs.fsnotify.groups) >= limits["max_user_groups"]:
+    uid = k.current.cred.uid
+    if sum(group.uid == uid for group in k.vfs.fsnotify.groups) >= k.vfs.sysctl["fs.fanotify.max_user_groups"]:
         return -EMFILE
     if kind == fan.CLASS_BITS:
         return -EINVAL
     if flags & fan.FAN_ENABLE_AUDIT and not k.capable(CAP_AUDIT_WRITE):
         return -EPERM
-    limit = 1 << 32 if flags & fan.FAN_UNLIMITED_QUEUE else limits["max_queued_events"]
+    limit = 1 << 32 if flags & fan.FAN_UNLIMITED_QUEUE else k.vfs.sysctl["fs.fanotify.max_queued_events"]
     if k.arch.model.word == 8:
         event_f_flags |= O_LARGEFILE
     group = Group(
@@ -403,27 +401,3 @@ def _mark(k: FsKernel, fanotify_fd: int, flags: int, mask: int, dfd: int, pathna
 def sys_fanotify_mark(k: FsKernel, fanotify_fd: int, flags: int, mask: int, dfd: int, pathname: int) -> int:
     """Add, change or remove a mark.  EINVAL, EBADF, EPERM, ENOENT, ENOTDIR, EISDIR, EEXIST, ENODEV, EOPNOTSUPP."""
     return _mark(k, fanotify_fd, flags, mask, dfd, pathname)
-
-
-def install_limits(k: FsKernel) -> None:
-    """/proc/sys/fs/fanotify."""
-    k.vfs.fanotify_limits = dict(LIMITS)
-    where = k.vfs.proc_root.subdir("sys").subdir("fs").subdir("fanotify")
-
-    def store(name: str, data: bytes) -> None:
-        try:
-            value = int(data)
-        except ValueError:
-            raise KernelError(EINVAL, "not a number") from None
-        if value < 0:
-            raise KernelError(EINVAL, "negative")
-        k.vfs.fanotify_limits[name] = value
-
-    for name in LIMITS:
-        where.add(
-            name,
-            PseudoFile(
-                lambda name=name: f"{k.vfs.fanotify_limits[name]}\n",  # type: ignore[misc]
-                lambda data, name=name: store(name, data),  # type: ignore[misc]
-            ),
-        )

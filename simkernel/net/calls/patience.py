@@ -7,6 +7,7 @@ from arch.abi.errno import EDOM, EINVAL, ENODEV, EPERM
 from arch.abi.inet import IFNAMSIZ
 from arch.abi.socket import SO_LINGER, SO_RCVTIMEO, SO_RCVTIMEO_NEW, SO_SNDTIMEO, SO_SNDTIMEO_NEW
 from arch.abi.time import NSEC_PER_SEC, TICK_NSEC
+from arch.cstring import c_string
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 
@@ -52,7 +53,7 @@ def patience(k: NetKernel, sk: Sock, optname: int) -> bytes:
 
 def bind_to_device(k: NetKernel, sk: Sock, data: bytes) -> int:
     """sock_setbindtodevice().  ENODEV, EPERM."""
-    name = data[: IFNAMSIZ - 1].split(b"\0")[0].decode("latin-1")
+    name = c_string(data[: IFNAMSIZ - 1])
     found = sk.net.named(name) if name else None
     if name and found is None:
         return -ENODEV

@@ -93,6 +93,7 @@ from arch.abi.socket import (
     UDP_NO_CHECK6_TX,
     UDP_SEGMENT,
 )
+from arch.cstring import c_string
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.security import may
@@ -345,7 +346,7 @@ def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
     """tcp_set_congestion_control().  EINVAL, ENOENT."""
     if not data:
         return -EINVAL
-    name = data[: TCP_CA_NAME_MAX - 1].split(b"\0")[0].decode("latin-1")
+    name = c_string(data[: TCP_CA_NAME_MAX - 1])
     if name not in CONGESTION_CONTROLS and name not in k.net.programs.congestion_controls():
         return -ENOENT
     sk.congestion_name = name

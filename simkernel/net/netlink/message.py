@@ -20,6 +20,7 @@ from arch.abi.netlink import (
     NLMSGERR_ATTR_OFFS,
     NLMSGERR_ATTR_POLICY,
 )
+from arch.cstring import c_string
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
@@ -141,7 +142,7 @@ class Wire:
 
 def string(value: bytes | None) -> str:
     """A string attribute; empty: there is none."""
-    return "" if value is None else value.split(b"\0")[0].decode("latin-1")
+    return "" if value is None else c_string(value)
 
 
 def address(value: bytes | None, size: int) -> bytes | None:

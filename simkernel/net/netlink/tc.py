@@ -21,6 +21,7 @@ from arch.abi.rtnetlink import (
     TCA_KIND,
     TCA_OPTIONS,
 )
+from arch.cstring import c_string
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.net.core.clsact import Clsact, Filter
@@ -51,7 +52,7 @@ class Tc:
     @property
     def kind(self) -> str:
         """TCA_KIND."""
-        return self.attributes.get(TCA_KIND, b"").split(b"\0")[0].decode("latin-1")
+        return c_string(self.attributes.get(TCA_KIND, b""))
 
     @property
     def ingress(self) -> bool:

@@ -1,33 +1,22 @@
 """Files of /proc that other parts of the kernel fill: what the disk, the interrupts and the softirqs have counted."""
 
-import pytest
-
 import simkernel
-from arch.abi.fcntl import O_CREAT, O_WRONLY
-
-
-@pytest.fixture(scope="module")
-def disk():
-    machine = simkernel.boot(cpus=2)
-    machine.session.write_file("/mnt/data", bytes(8192), O_CREAT | O_WRONLY)
-    machine.session.task.call("sync")
-    return machine
 
 
 def read(machine, name: str) -> str:
     return machine.session.read_file(f"/proc/{name}").decode()
 
 
-def test_partitions(disk):
-    assert read(disk, "partitions") == "major minor  #blocks  name\n\n 254        0      65536 vda\n"
+def test_partitions(written):
+    assert read(written, "partitions") == "major minor  #blocks  name\n\n 254        0      65536 vda\n"
 
 
-def test_diskstats_agrees_with_the_disk(disk):
-    line = read(disk, "diskstats")
+def test_diskstats_agrees_with_the_disk(written):
+    line = read(written, "diskstats")
     assert line.startswith(" 254       0 vda ") and line.endswith("\n")
     numbers = [int(field) for field in line.split()[3:]]
     assert len(numbers) == 17
-    block = disk.kernel.block
+    block = written.kernel.block
     assert numbers[0] + numbers[4] == len(block.latencies_ns) > 0
     assert (numbers[2] * 512, numbers[6] * 512) == (block.bytes_read, block.bytes_written)
     assert numbers[6] >= 16
@@ -39,20 +28,20 @@ def test_older_diskstats_have_fewer_fields():
     assert len(read(simkernel.boot(kernel="4.4"), "diskstats").split()) == 14
 
 
-def test_devices_name_the_driver(disk):
-    assert read(disk, "devices").endswith("\nBlock devices:\n254 virtblk\n259 blkext\n")
+def test_devices_name_the_driver(written):
+    assert read(written, "devices").endswith("\nBlock devices:\n254 virtblk\n259 blkext\n")
 
 
-def test_interrupts_of_the_disk(disk):
-    head, *lines = read(disk, "interrupts").splitlines()
+def test_interrupts_of_the_disk(written):
+    head, *lines = read(written, "interrupts").splitlines()
     assert head == "           CPU0       CPU1       "
     (line,) = [line for line in lines if line.endswith("  vda")]
     number, *counts = line.split()[:3]
-    assert number == "10:" and sum(map(int, counts)) == len(disk.kernel.block.latencies_ns)
+    assert number == "10:" and sum(map(int, counts)) == len(written.kernel.block.latencies_ns)
 
 
-def test_softirqs(disk):
-    head, *lines = read(disk, "softirqs").splitlines()
+def test_softirqs(written):
+    head, *lines = read(written, "softirqs").splitlines()
     assert head == "                    CPU0       CPU1       "
     assert [line.split(":")[0] for line in lines] == [
         "          HI", "       TIMER", "      NET_TX", "      NET_RX", "       BLOCK", "    IRQ_POLL", "     TASKLET",

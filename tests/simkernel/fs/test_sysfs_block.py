@@ -4,7 +4,6 @@ import pytest
 
 import simkernel
 from arch.abi.errno import EINVAL
-from arch.abi.fcntl import O_CREAT, O_WRONLY
 from arch.errors import KernelError
 
 PATH = "devices/pci0000:00/0000:00:02.0/virtio0/block/vda"
@@ -27,14 +26,6 @@ READABLE = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def box():
-    machine = simkernel.boot(cpus=2)
-    machine.session.write_file("/mnt/data", bytes(8192), O_CREAT | O_WRONLY)
-    machine.session.task.call("sync")
-    return machine
-
-
 def read(machine, name: str) -> str:
     return machine.session.read_file(f"/sys/{name}").decode()
 
@@ -48,30 +39,30 @@ def walk(node, path=""):
 
 
 @pytest.mark.parametrize("way", ["block/vda", "class/block/vda", "dev/block/254:0", PATH])
-def test_every_way_leads_to_the_disk(box, way):
-    assert (read(box, f"{way}/dev"), read(box, f"{way}/size")) == ("254:0\n", "131072\n")
+def test_every_way_leads_to_the_disk(written, way):
+    assert (read(written, f"{way}/dev"), read(written, f"{way}/size")) == ("254:0\n", "131072\n")
 
 
-def test_names_and_modes(box):
-    node = box.kernel.vfs.sysfs_root
+def test_names_and_modes(written):
+    node = written.kernel.vfs.sysfs_root
     for part in PATH.split("/"):
         node = node.lookup(part)
     assert dict(walk(node)) == dict.fromkeys(WRITABLE, 0o644) | dict.fromkeys(READABLE, 0o444)
 
 
-def test_forms(box):
-    assert read(box, "block/vda/uevent") == "MAJOR=254\nMINOR=0\nDEVNAME=vda\nDEVTYPE=disk\nDISKSEQ=1\n"
-    assert read(box, "block/vda/inflight") == "       0        0\n"
-    assert read(box, "block/vda/events") == ""
-    assert read(box, "block/vda/mq/0/cpu_list") == "0, 1\n"
-    assert read(box, "block/vda/device/block/vda/ro") == "0\n"
-    assert read(box, "block/vda/bdi/read_ahead_kb") == read(box, "class/bdi/254:0/read_ahead_kb") == "128\n"
-    assert read(box, "block/vda/subsystem/vda/range") == "16\n"
+def test_forms(written):
+    assert read(written, "block/vda/uevent") == "MAJOR=254\nMINOR=0\nDEVNAME=vda\nDEVTYPE=disk\nDISKSEQ=1\n"
+    assert read(written, "block/vda/inflight") == "       0        0\n"
+    assert read(written, "block/vda/events") == ""
+    assert read(written, "block/vda/mq/0/cpu_list") == "0, 1\n"
+    assert read(written, "block/vda/device/block/vda/ro") == "0\n"
+    assert read(written, "block/vda/bdi/read_ahead_kb") == read(written, "class/bdi/254:0/read_ahead_kb") == "128\n"
+    assert read(written, "block/vda/subsystem/vda/range") == "16\n"
 
 
-def test_stat_says_what_diskstats_says(box):
-    stat = read(box, "block/vda/stat")
-    numbers = box.session.read_file("/proc/diskstats").decode().split()[3:]
+def test_stat_says_what_diskstats_says(written):
+    stat = read(written, "block/vda/stat")
+    numbers = written.session.read_file("/proc/diskstats").decode().split()[3:]
     assert stat == " ".join(f"{int(number):8d}" for number in numbers) + "\n"
     assert int(numbers[6]) >= 16
 
@@ -87,15 +78,15 @@ def test_older_kernels_have_fewer():
 @pytest.mark.parametrize(("name", "text", "after"), [
     ("nomerges", b"7\n", "1\n"), ("read_ahead_kb", b"10\n", "8\n"), ("max_sectors_kb", b"9\n", "9\n"), ("rotational", b"5\n", "1\n"),
 ])  # fmt: skip
-def test_writing(box, name, text, after):
-    box.session.write_file(f"/sys/block/vda/queue/{name}", text)
-    assert read(box, f"block/vda/queue/{name}") == after
+def test_writing(written, name, text, after):
+    written.session.write_file(f"/sys/block/vda/queue/{name}", text)
+    assert read(written, f"block/vda/queue/{name}") == after
 
 
 @pytest.mark.parametrize(("name", "text"), [
     ("queue/nomerges", b"x\n"), ("queue/max_sectors_kb", b"1\n"), ("queue/scheduler", b"bfq\n"), ("uevent", b"bad\n"),
 ])  # fmt: skip
-def test_refused(box, name, text):
+def test_refused(written, name, text):
     with pytest.raises(KernelError) as refused:
-        box.session.write_file(f"/sys/block/vda/{name}", text)
+        written.session.write_file(f"/sys/block/vda/{name}", text)
     assert refused.value.errno == EINVAL

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from tracing.record.event import EventFile
-from tracing.text.strings import kstrto
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.errors import HistLog
 

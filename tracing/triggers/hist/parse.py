@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from arch.abi.errno import EDOM, EINVAL, ENOMEM
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.record.event import EventFile
 from tracing.record.fields import FILTER_CPU, FILTER_DYN_STRING, FILTER_PTR_STRING, FILTER_STATIC_STRING, Field
 from tracing.record.filter import MAX_FILTER_STR_VAL
-from tracing.text.strings import kstrto
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.attrs import VARS_MAX, Attrs
 from tracing.triggers.hist.errors import HistLog

@@ -1,6 +1,5 @@
 /* signalfd, descriptors of processes, clone3, kcmp, process_vm_readv. */
 #include "tiny.h"
-#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/signalfd.h>
 #include <linux/uio.h>

@@ -1,4 +1,4 @@
-/* /proc/locks: POSIX, flock, OFD locks, leases, and who waits for them. */
+/* /proc/locks: POSIX, flock, OFD locks, leases, and who waits for them. not: s390x (whose compiler evaluates arguments in another order) */
 #include "tiny.h"
 #include <asm/fcntl.h>
 #define flock_ flock

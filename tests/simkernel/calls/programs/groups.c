@@ -1,6 +1,5 @@
 /* Control groups: controllers and their files, limits of tasks, memory and time, freezing, threads, cloning into a group. */
 #include "tiny.h"
-#include <linux/poll.h>
 #include <linux/sched.h>
 
 #define ROOT "/sys/fs/cgroup/"

@@ -2,7 +2,6 @@
 #include "tiny.h"
 #include <asm/termbits.h>
 #include <asm/ioctls.h>
-#include <linux/poll.h>
 #include <linux/tty.h>
 
 #define mount_pts() (sys(__NR_mkdirat, AT_FDCWD, "/dev/pts", 0755), sys(__NR_mount, "devpts", "/dev/pts", "devpts", 0, "mode=600"))
@@ -30,14 +29,7 @@ static void type(long fd, const char *text) { sys(__NR_write, fd, text, strlen(t
 
 static void poll_one(const char *what, long fd)
 {
-	struct pollfd p = { fd, POLLIN | POLLOUT | POLLPRI, 0 };
-	struct __kernel_timespec t = { 0, 0 };
-#ifdef __NR_ppoll_time64
-	sys(__NR_ppoll_time64, &p, 1, &t, 0, 8);
-#else
-	sys(__NR_ppoll, &p, 1, &t, 0, 8);
-#endif
-	say("%s %x\n", what, (long)p.revents);
+	say("%s %x\n", what, (long)polled(fd, POLLIN | POLLOUT | POLLPRI));
 }
 
 static long master, slave;

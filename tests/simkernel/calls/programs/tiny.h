@@ -5,6 +5,7 @@
 #include <asm/unistd.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
+#include <linux/poll.h>
 #include <linux/time.h>
 #include <linux/time_types.h>
 #include <linux/types.h>
@@ -182,6 +183,17 @@ static int bad(const void *p) { return (ulong)p > -4096UL; }
 static void leave(int code) { for (;;) sys(__NR_exit_group, code); }
 static int wait_for(long pid) { int status = -1; while (sys(__NR_wait4, pid, &status, 0, 0) == -EINTR); return status; }
 static void nap(long ms) { struct __kernel_old_timespec t = { ms / 1000, ms % 1000 * 1000000 }; sys(__NR_nanosleep, &t, 0); }
+static int polled(int fd, int events) /* what poll(2) says of one file at once */
+{
+	struct pollfd p = { fd, events };
+	struct __kernel_timespec now = { 0, 0 };
+#ifdef __NR_ppoll_time64
+	sys(__NR_ppoll_time64, &p, 1, &now, 0, 0);
+#else
+	sys(__NR_ppoll, &p, 1, &now, 0, 0);
+#endif
+	return p.revents;
+}
 static long slurp(const char *path, char *to, long size)
 {
 	long fd = sys(__NR_openat, AT_FDCWD, path, O_RDONLY, 0), n = 0, got;

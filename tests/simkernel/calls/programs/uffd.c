@@ -1,7 +1,6 @@
 /* userfaultfd: missing pages that a thread brings, pages that a write is told of. not: s390x (no thread of its own stack) */
 #include "tiny.h"
 #include <linux/mman.h>
-#include <linux/poll.h>
 #include <linux/ioctl.h>
 #include <linux/userfaultfd.h>
 #include <asm/ioctl.h>
@@ -12,18 +11,6 @@ static char page[P] __attribute__((aligned(4096)));
 static volatile int step, seen;
 
 static long io(unsigned long cmd, void *arg) { return sys(__NR_ioctl, fd, cmd, arg); }
-static int events(void)
-{
-	struct pollfd p = { fd, 1 };
-	struct __kernel_timespec now = { 0, 0 };
-#ifdef __NR_ppoll_time64
-	sys(__NR_ppoll_time64, &p, 1, &now, 0, 0);
-#else
-	sys(__NR_ppoll, &p, 1, &now, 0, 0);
-#endif
-	return p.revents;
-}
-
 static long copy(volatile void *to, long len, int mode)
 {
 	struct uffdio_copy c = { (ulong)to, (ulong)page, len, mode, 0 };
@@ -52,9 +39,9 @@ static void told(const char *what)
 {
 	struct uffd_msg m;
 	long n;
-	for (int i = 0; i < 50 && !(events() & 1); i++)
+	for (int i = 0; i < 50 && !(polled(fd, POLLIN) & 1); i++)
 		nap(2);
-	say("%s: poll %x", what, (long)events());
+	say("%s: poll %x", what, (long)polled(fd, POLLIN));
 	n = sys(__NR_read, fd, &m, sizeof(m));
 	if (n < 0) {
 		say(" %r\n", n);
@@ -83,7 +70,7 @@ int main(int argc, char **argv)
 	fd = sys(__NR_userfaultfd, O_NONBLOCK | O_CLOEXEC);
 	link[14] = '0' + fd;
 	name[sys(__NR_readlinkat, AT_FDCWD, link, name, 63)] = 0;
-	say("%s poll %x read %r register %r\n", name, (long)events(), sys(__NR_read, fd, page, 32), io(UFFDIO_REGISTER, &r));
+	say("%s poll %x read %r register %r\n", name, (long)polled(fd, POLLIN), sys(__NR_read, fd, page, 32), io(UFFDIO_REGISTER, &r));
 	say("api %r", io(UFFDIO_API, &api));
 	say(" %x", (long)api.api);
 	api.api = 0xAB, api.features = 0;
@@ -147,6 +134,6 @@ int main(int argc, char **argv)
 	fd = sys(__NR_userfaultfd, 1);
 	api.api = 0xAA, api.features = 0;
 	say("blocking %d api %r", fd > 2, io(UFFDIO_API, &api));
-	say(" poll %x\n", (long)events());
+	say(" poll %x\n", (long)polled(fd, POLLIN));
 	return 0;
 }

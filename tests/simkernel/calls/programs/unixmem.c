@@ -1,21 +1,8 @@
 /* How much a unix socket holds before its sender waits, when it may be written again; what becomes of sockets that hang in each other. not: i386 (its packets are smaller) */
 #include "tiny.h"
-#include <linux/poll.h>
 #include <linux/socket.h>
 #define send(fd, p, n) sys(__NR_sendto, fd, p, n, 0x4040, 0, 0)
 static char bytes[300000];
-
-static int writable(int fd)
-{
-	struct pollfd p = { fd, POLLOUT };
-	struct __kernel_timespec now = { 0, 0 };
-#ifdef __NR_ppoll_time64
-	sys(__NR_ppoll_time64, &p, 1, &now, 0, 0);
-#else
-	sys(__NR_ppoll, &p, 1, &now, 0, 0);
-#endif
-	return p.revents;
-}
 
 static void fill(const char *what, int type, int size)
 {
@@ -24,8 +11,8 @@ static void fill(const char *what, int type, int size)
 	sys(__NR_socketpair, 1, type, 0, pair);
 	while ((ret = send(pair[0], bytes, size)) > 0)
 		n++, sent += ret;
-	say("%s %d: %d times, %l bytes, then %r, poll %d", what, size, n, sent, ret, writable(pair[0]));
-	while (!(writable(pair[0]) & POLLOUT) && left < 2000)
+	say("%s %d: %d times, %l bytes, then %r, poll %d", what, size, n, sent, ret, polled(pair[0], POLLOUT));
+	while (!(polled(pair[0], POLLOUT) & POLLOUT) && left < 2000)
 		left++, sys(__NR_recvfrom, pair[1], bytes, size, 0, 0, 0);
 	say(" writable after %d", left);
 	for (n = 0; (ret = send(pair[0], bytes, size)) > 0; n++)
@@ -42,9 +29,9 @@ static void names(void)
 	say("bind %r connect %r:", ret, sys(__NR_connect, from, &a, 8));
 	while ((ret = send(from, bytes, 10)) > 0)
 		n++;
-	say(" %d times, then %r, poll %d", n, ret, writable(from));
+	say(" %d times, then %r, poll %d", n, ret, polled(from, POLLOUT));
 	sys(__NR_recvfrom, to, bytes, 100, 0, 0, 0);
-	say(" after one %d", writable(from));
+	say(" after one %d", polled(from, POLLOUT));
 	say(" to itself");
 	sys(__NR_connect, to, &a, 8);
 	for (n = 0; (ret = send(to, bytes, 10)) > 0; n++)

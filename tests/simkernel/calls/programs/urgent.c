@@ -1,6 +1,5 @@
 /* Urgent bytes of TCP and of unix sockets, SIGURG, the file of a unix socket, sleeps by CPU time. */
 #include "tiny.h"
-#include <linux/poll.h>
 #include <linux/socket.h>
 #define OOB 1
 #define PEEK 2
@@ -10,18 +9,6 @@
 static volatile int urged;
 static void on_urg(int sig, void *info, void *context) { urged++; }
 
-static int ready(int fd, int want)
-{
-	struct pollfd p = { fd, want };
-	struct __kernel_timespec now = { 0, 0 };
-#ifdef __NR_ppoll_time64
-	sys(__NR_ppoll_time64, &p, 1, &now, 0, 0);
-#else
-	sys(__NR_ppoll, &p, 1, &now, 0, 0);
-#endif
-	return p.revents;
-}
-
 static void state(const char *what, int fd)
 {
 	int mark = -1, queued = -1;
@@ -29,7 +16,7 @@ static void state(const char *what, int fd)
 	nap(5);
 	ret = sys(__NR_ioctl, fd, 0x8905, &mark);
 	sys(__NR_ioctl, fd, 0x541b, &queued);
-	say("%s: poll %x mark %r %d queued %d SIGURG %d\n", what, (long)ready(fd, 0x3ff), ret, mark, queued, urged);
+	say("%s: poll %x mark %r %d queued %d SIGURG %d\n", what, (long)polled(fd, 0x3ff), ret, mark, queued, urged);
 	urged = 0;
 }
 
