@@ -109,7 +109,7 @@ class Check:
         if not self.type_len:
             raise self.env.fail("No type found")
         start = self.hdr_len + self.type_off
-        section = memoryview(self.env.data)[start : start + self.type_len]
+        section = self.env.data[start : start + self.type_len]
         meta = MetaCheck(self.env)
         position = 0
         while position < len(section):

@@ -29,7 +29,7 @@ class MetaCheck:
         self.env = env
         self.max_kind = next((kind for since, kind in KINDS_SINCE if env.version.at_least(since)), Kind.VOID)
 
-    def meta(self, section: memoryview, position: int) -> int:
+    def meta(self, section: bytes, position: int) -> int:
         """btf_check_meta(); the type's length."""
         left = len(section) - position
         if left < 12:
@@ -65,7 +65,7 @@ class MetaCheck:
             case _:
                 return 0
 
-    def read_trailer(self, t: Raw, data: memoryview) -> None:
+    def read_trailer(self, t: Raw, data: bytes) -> None:
         match t.kind:
             case Kind.INT | Kind.VAR | Kind.DECL_TAG:
                 t.word = struct.unpack(self.env.mark + "I", data)[0]

@@ -152,7 +152,7 @@ class Btf:
         order, types, strings = sections(data)
         btf = cls(order, pointer_size)
         btf.raw_strings = strings
-        btf._read_types(memoryview(types))
+        btf._read_types(types)
         btf._check_references()
         return btf
 
@@ -173,7 +173,7 @@ class Btf:
         end = self.raw_strings.index(b"\0", offset)
         return self.raw_strings[offset:end].decode("utf-8", "surrogateescape")
 
-    def _read_types(self, data: memoryview) -> None:
+    def _read_types(self, data: bytes) -> None:
         position = 0
         names: dict[int, str] = {}
 
@@ -187,7 +187,7 @@ class Btf:
             new, position = self.read_type(data, position, name_of)
             self.append(new)
 
-    def read_type(self, data: memoryview, position: int, name_of: Callable[[int], str]) -> tuple[BtfType, int]:
+    def read_type(self, data: bytes, position: int, name_of: Callable[[int], str]) -> tuple[BtfType, int]:
         """The type at a position of the type section, and where it ends."""
         if position + 12 > len(data):
             raise BtfError("BTF type section ends inside a type")
@@ -209,7 +209,7 @@ class Btf:
         self._read_trailer(new, data[position : position + length], vlen, name_of)
         return new, position + length
 
-    def _read_trailer(self, new: BtfType, data: memoryview, vlen: int, name: Callable[[int], str]) -> None:
+    def _read_trailer(self, new: BtfType, data: bytes, vlen: int, name: Callable[[int], str]) -> None:
         m = mark(self.byteorder)
         match new.kind:
             case Kind.INT:

@@ -107,7 +107,7 @@ class IndexedBtf(Btf):
 
     def decode(self, number: int) -> BtfType:
         """One type."""
-        new, _ = self.read_type(memoryview(self.type_bytes), self.types_start(number), self.string)
+        new, _ = self.read_type(self.type_bytes, self.types_start(number), self.string)
         new.id = number
         return new
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,27 @@ def test_records_are_those_of_bpftool(tmp_path: Path) -> None:
     ]
     assert dump_raw(every_kind()) == said[0].stdout
     assert records(every_kind()) == json.loads(said[1].stdout)["types"]
+
+
+CYCLE = """
+import gc
+import struct
+from bpf.btf import Btf, BtfError, BtfType, Kind
+btf = Btf()
+btf.append(BtfType(Kind.ENUM, "e", 4, values=[("LOW", 77), ("HIGH", 88)]))
+data = btf.encode()
+at = data.index(struct.pack("=I", 88)) - 4  # where the name of the second lies
+data = data[:at] + b"\\xff\\xff\\xff\\x7f" + data[at + 4:]
+try:
+    Btf.parse(data)
+    raise SystemExit("it was taken")
+except BtfError as error:
+    error.itself = error
+    del error
+gc.collect()
+"""
+
+
+def test_a_refusal_in_a_cycle_is_collected():
+    """A memoryview that an iterator still reads must not be in it: Python below 3.12.7 dies when it collects that (gh-77894)."""
+    subprocess.run([sys.executable, "-c", CYCLE], check=True, timeout=120)

@@ -33,7 +33,7 @@ def test_what_is_read_lazily_is_what_is_read_at_once(btf):
     end = btf.types_start(3000)
     plain = Btf("little")
     plain.raw_strings = btf.raw_strings
-    plain._read_types(memoryview(btf.type_bytes)[:end])
+    plain._read_types(btf.type_bytes[:end])
     assert list(btf.types[:3000]) == plain.types
 
 
