@@ -7,6 +7,8 @@ and each of its members the place, that they have there; docs/layouts.py writes 
     task_struct 9792            a struct or union, its size in bytes
      on_cpu 52                  a member, at a byte
      policy.low 60:3            at a bit of a byte; a member of an unnamed struct that is called `policy`
+     on_cpu 52/8                a number or an array that has another width there, in bits
+     thread_group -             a member that this kernel has not: the machine has none either
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from arch.abi.version import KernelVersion
 from arch.ctype import (
+    ArrayType,
     CTypeError,
+    EnumType,
+    IntType,
     Member,
     MemberDecl,
     QualifiedType,
@@ -29,13 +35,23 @@ from arch.ctype import (
 FOLDER = Path(__file__).resolve().parent.parent / "simkernel" / "include" / "recorded"
 
 
+class Place(NamedTuple):
+    """Where a member is, in bits from its struct's start."""
+
+    bit: int
+    width: int = 0  # in bits, where it is not the header's
+
+
 class Recorded:
-    """One struct: its size in bytes, and the first bit of each member by path."""
+    """One struct: its size in bytes, and the place of each member by path; None of those that it has not."""
 
-    def __init__(self, size: int, bits: dict[str, int]) -> None:
+    def __init__(self, size: int, places: dict[str, Place | None]) -> None:
         self.size = size
-        self.bits = bits
+        self.places = places
 
+
+ABSENT = "-"  # instead of a place
+_NUMBERS = {8: "char", 16: "short int", 32: "int", 64: "long int"}  # by bits
 
 Layouts = dict[tuple[bool, str], Recorded]  # by (is it a union, tag)
 NONE: Layouts = {}
@@ -60,8 +76,9 @@ def parse(text: str) -> Layouts:
     for line in text.splitlines():
         name, _, place = line.strip().rpartition(" ")
         if line.startswith(" "):
-            byte, _, bit = place.partition(":")
-            row.bits[name] = 8 * int(byte) + int(bit or 0)
+            at, _, width = place.partition("/")
+            byte, _, bit = at.partition(":")
+            row.places[name] = None if at == ABSENT else Place(8 * int(byte) + int(bit or 0), int(width or 0))
         elif line and not line.startswith("#"):
             kind, _, tag = name.partition(" ")
             row = found[kind == "union", tag] = Recorded(int(place), {})
@@ -69,27 +86,27 @@ def parse(text: str) -> Layouts:
 
 
 def place(struct: StructType, recorded: Recorded) -> None:
-    """Move a struct's members to where the kernel has them.  CTypeError for one that it has not."""
+    """Move a struct's members to where the kernel has them.  CTypeError for one that the table does not know."""
 
-    def bit_of(path: str) -> int:
-        found = recorded.bits.get(path)
-        if found is None:
+    def place_of(path: str) -> Place | None:
+        if path not in recorded.places:
             raise CTypeError(f"no {path} in the recorded {struct.kind} {struct.name}")
-        return found
+        return recorded.places[path]
 
-    members = _placed(struct, "", 0, bit_of)
+    members = _placed(struct, "", 0, place_of)
     struct.define(members, recorded.size, struct.align)
 
 
-def paths(struct: StructType, prefix: str = "") -> list[str]:
-    """Of all members that have a place of their own."""
-    found = []
+def places(struct: StructType, prefix: str = "") -> dict[str, Member]:
+    """All members that have a place of their own, by path; of two, C takes the first."""
+    found: dict[str, Member] = {}
     for member in struct.members:
         inner = unnamed(member)
         if inner is not None and inner.members:
-            found += paths(inner, f"{prefix}{member.name}." if member.name else prefix)
+            for path, each in places(inner, f"{prefix}{member.name}." if member.name else prefix).items():
+                found.setdefault(path, each)
         elif member.name:
-            found.append(prefix + member.name)
+            found.setdefault(prefix + member.name, member)
     return found
 
 
@@ -101,22 +118,39 @@ def unnamed(member: Member) -> StructType | None:
     return inner if isinstance(inner, StructType) and not inner.name else None
 
 
-def _placed(struct: StructType, prefix: str, base: int, bit_of: Callable[[str], int]) -> tuple[Member, ...]:
+def _placed(struct: StructType, prefix: str, base: int, place_of: Callable[[str], Place | None]) -> tuple[Member, ...]:
     """The members of a struct that begins at bit `base`; structs without a tag in it are moved, too."""
     members = []
     for member in struct.members:
         inner = unnamed(member)
         if inner is None or not inner.members:
-            position = bit_of(prefix + member.name) - base
-            if member.bit_size:
-                members.append(bitfield_member(MemberDecl(member.name, member.type, member.bit_size), position))
-            else:
-                members.append(Member(member.name, member.type, position // 8))
+            there = place_of(prefix + member.name)
+            if there is not None:
+                members.append(_moved(member, there.bit - base, there.width))
             continue
         path = f"{prefix}{member.name}." if member.name else prefix
-        start = min(bit_of(each) for each in paths(inner, path)) // 8 * 8
-        moved = _placed(inner, path, start, bit_of)
+        firsts = [there.bit for each in places(inner, path) if (there := place_of(each)) is not None]
+        if not firsts:
+            continue
+        start = min(firsts) // 8 * 8
+        moved = _placed(inner, path, start, place_of)
         end = max(m.bit_position + (m.bit_size or 8 * m.type.size) for m in moved)
         inner.define(moved, align_up((end + 7) // 8, inner.align), inner.align)
         members.append(Member(member.name, member.type, (start - base) // 8))
     return tuple(members)
+
+
+def _moved(member: Member, bit: int, width: int) -> Member:
+    """At its place; a number that has another width there is a bit-field of it, or a number of that many bytes."""
+    ctype, bits = member.type, member.bit_size
+    inner = ctype.strip
+    if width and isinstance(inner, ArrayType):
+        ctype = ArrayType(inner.elem, width // (8 * inner.elem.size))
+    elif width and bit % 8 == 0 and width in _NUMBERS:
+        signed = isinstance(inner, IntType | EnumType) and inner.signed
+        ctype, bits = IntType(("" if signed else "unsigned ") + _NUMBERS[width], width // 8, signed), 0
+    elif width:
+        bits = width
+    if bits:
+        return bitfield_member(MemberDecl(member.name, ctype, bits), bit)
+    return Member(member.name, ctype, bit // 8)

@@ -34,12 +34,17 @@ def run_cgroup(
         return retval, 0
     mem, kernel = bpf.mem, bpf.host.structs
     place = kernel.place("bpf_cg_run_ctx.retval")
-    task_ctx = bpf.host.current_task_address() + kernel.offset("task_struct.bpf_ctx")
-    before, flags = mem.read_uint(task_ctx, kernel.word), 0
+    task_ctx = (
+        bpf.host.current_task_address() + kernel.offset("task_struct.bpf_ctx")
+        if kernel.has("task_struct.bpf_ctx")
+        else 0
+    )
+    before, flags = mem.read_uint(task_ctx, kernel.word) if task_ctx else 0, 0
     with bpf.scratch(kernel.sizeof("bpf_cg_run_ctx")) as run_ctx:
         at = run_ctx + place.offset
         mem.write_uint(at, place.size, retval & 0xFFFFFFFF)
-        mem.write_uint(task_ctx, kernel.word, run_ctx)
+        if task_ctx:
+            mem.write_uint(task_ctx, kernel.word, run_ctx)
         try:
             for entry in progs:
                 prog = entry.prog
@@ -57,7 +62,8 @@ def run_cgroup(
                     mem.write_uint(at, 4, -EPERM & 0xFFFFFFFF)
             return signed(mem.read_uint(at, 4), 32), flags
         finally:
-            mem.write_uint(task_ctx, kernel.word, before)
+            if task_ctx:
+                mem.write_uint(task_ctx, kernel.word, before)
 
 
 def fill_storage(new: CgroupProg, cgroup: Cgroup, attach_type: int) -> None:

@@ -18,7 +18,7 @@ from bpf.packet.skbuff import (
 def _put_tag(skb: SkBuff, proto: bytes, tci: int) -> None:
     skb.mem.write(skb.at("vlan_proto"), proto)
     skb.set("vlan_tci", tci)
-    skb.set("vlan_present", 1)
+    skb.set_tagged(True)
 
 
 @prototype(
@@ -36,7 +36,7 @@ def bpf_skb_vlan_push(rt: Runtime, skb_at: int, proto: int, tci: int) -> int:
     if int.from_bytes(tag, "big") not in (ETH_P_8021Q, ETH_P_8021AD):
         tag = ETH_P_8021Q.to_bytes(2, "big")
     result = 0
-    if skb.get("vlan_present"):
+    if skb.tagged():
         if skb.data != skb.mac_header():
             result = -EINVAL
         else:
@@ -80,8 +80,8 @@ def _is_vlan(skb: SkBuff) -> bool:
 
 
 def _vlan_pop(skb: SkBuff) -> int:
-    if skb.get("vlan_present"):
-        skb.set("vlan_present", 0)
+    if skb.tagged():
+        skb.set_tagged(False)
     elif not _is_vlan(skb):
         return 0
     elif (tci := _extract_tag(skb)) < 0:

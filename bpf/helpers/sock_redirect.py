@@ -6,7 +6,7 @@ from arch.abi.errno import EINVAL
 from bpf import uapi
 from bpf.helpers import Runtime, prototype
 from bpf.maps.sock_map import SockMap
-from bpf.packet.skbuff import Sock
+from bpf.packet.skbuff import SkBuff, Sock
 
 
 def _target(rt: Runtime, map_ptr: int, key: bytes, flags: int) -> int:
@@ -20,7 +20,8 @@ def _packet_to(rt: Runtime, skb: int, target: int, flags: int) -> int:
     """skb_bpf_set_redir()."""
     if not target:
         return uapi.SK_DROP
-    Sock(rt.host, skb).write(skb, "sk_buff._sk_redir", target | flags & uapi.BPF_F_INGRESS)
+    at = SkBuff(rt.host, skb).redirect_at()
+    rt.mem.write_uint(at, rt.host.structs.word, target | flags & uapi.BPF_F_INGRESS)
     return uapi.SK_PASS
 
 

@@ -433,6 +433,23 @@ class SkBuff(KernelStruct):
         """Remember an EtherType."""
         self.mem.write(self.at("protocol"), kind.to_bytes(2, "big"))
 
+    def tagged(self) -> bool:
+        """There is a VLAN tag beside the packet.  skb_vlan_tag_present()"""
+        return bool(self.get("vlan_present" if self.kernel.has("sk_buff.vlan_present") else "vlan_all"))
+
+    def set_tagged(self, there: bool) -> None:
+        """What says so; since 6.2 that is the tag itself."""
+        if self.kernel.has("sk_buff.vlan_present"):
+            self.set("vlan_present", there)
+        elif not there:
+            self.set("vlan_all", 0)
+
+    def redirect_at(self) -> int:
+        """Where the sock is kept that a program sends the packet to, and in its lowest bit BPF_F_INGRESS."""
+        if self.kernel.has("sk_buff._sk_redir"):
+            return self.at("_sk_redir")
+        return self.at("cb") + self.kernel.offset("tcp_skb_cb.bpf.sk_redir")
+
     def protocol(self) -> int:
         """The EtherType in host order."""
         return int.from_bytes(bytes(self.mem.read(self.at("protocol"), 2)), "big")

@@ -20,7 +20,6 @@ from simkernel.fs.features import Features
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, SuperBlock, to_bytes
 from simkernel.kernel.face import KernelFace
 
-DNAME_INLINE_LEN = 32
 NUMBER_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # struct's codes by size
 
 # d_flags, include/linux/dcache.h: DCACHE_*_TYPE by S_IFMT >> 12
@@ -227,15 +226,15 @@ class Mirror:
         return inode.addr
 
     def _inode_values(self, inode: Inode) -> dict[str, int | bytes]:
-        second = 1_000_000_000
-        return {
+        values: dict[str, int | bytes] = {
             "i_mode": inode.i_mode, "i_uid": inode.i_uid, "i_gid": inode.i_gid, "i_ino": inode.i_ino,
             "i_nlink": inode.i_nlink, "i_rdev": inode.i_rdev, "i_size": inode.i_size, "i_blkbits": PAGE_SHIFT,
             "i_blocks": inode.i_blocks, "i_count.counter": max(1, inode.i_count),
-            "i_atime.tv_sec": inode.atime // second, "i_atime.tv_nsec": inode.atime % second,
-            "i_mtime.tv_sec": inode.mtime // second, "i_mtime.tv_nsec": inode.mtime % second,
-            "i_ctime.tv_sec": inode.ctime // second, "i_ctime.tv_nsec": inode.ctime % second,
         }  # fmt: skip
+        for name, when_ns in (("i_atime", inode.atime), ("i_mtime", inode.mtime), ("i_ctime", inode.ctime)):
+            seconds, rest = divmod(when_ns, 1_000_000_000)
+            values |= {f"{name}.tv_sec": seconds, f"{name}.tv_nsec": rest, f"{name}_sec": seconds, f"{name}_nsec": rest}
+        return values
 
     def inode_changed(self, inode: Inode) -> None:
         """Attributes changed: write them again if the struct exists."""
@@ -266,11 +265,13 @@ class Mirror:
 
     def _set_name(self, dentry: Dentry, text: bytes) -> None:
         layout = self.struct("struct dentry")
-        at = dentry.addr + layout.offset("d_iname")
-        if len(text) < DNAME_INLINE_LEN:
-            self.mem.write(at, text + bytes(DNAME_INLINE_LEN - len(text)))
+        place = layout.where("d_iname")
+        assert place is not None
+        at, inline = dentry.addr + place[0], place[1]
+        if len(text) < inline:
+            self.mem.write(at, text.ljust(inline, b"\0"))
         else:
-            self.mem.write(at, bytes(DNAME_INLINE_LEN))
+            self.mem.write(at, bytes(inline))
             at = self.string(text)
         layout.set(dentry.addr, "d_name.name", at)
         layout.set(dentry.addr, "d_name.len", len(text))

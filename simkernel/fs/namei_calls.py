@@ -70,7 +70,9 @@ class Pending:
         layout = k.vfs.mirror.struct("struct dentry")
         raw = name.encode("utf-8", "surrogateescape")
         self.addr = k.mem.alloc(layout.size + 256)
-        at = self.addr + (layout.offset("d_iname") if len(raw) < 32 else layout.size)
+        inline = layout.where("d_iname")
+        assert inline is not None
+        at = self.addr + (inline[0] if len(raw) < inline[1] else layout.size)
         k.mem.write(self.addr, bytes(layout.pack({
             "d_parent": k.vfs.mirror.dentry(parent), "d_name.name": at, "d_name.len": len(raw),
         })))  # fmt: skip

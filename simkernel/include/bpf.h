@@ -1701,8 +1701,9 @@ struct bpf_sockopt_kern {
 	s32 level;
 	s32 optname;
 	s32 optlen;
-	struct task_struct *current_task;
-	u64 tmp_reg;
+	s32 retval; /* until 5.18 */
+	struct task_struct *current_task; /* since 5.18 */
+	u64 tmp_reg; /* since 5.18 */
 };
 struct bpf_sock_ops_kern {
 	struct sock *sk;

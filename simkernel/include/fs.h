@@ -292,9 +292,15 @@ struct inode {
 	};
 	dev_t i_rdev;
 	loff_t i_size;
-	struct timespec64 i_atime;
-	struct timespec64 i_mtime;
-	struct timespec64 i_ctime;
+	struct timespec64 i_atime; /* until 6.11 */
+	struct timespec64 i_mtime; /* until 6.11 */
+	struct timespec64 i_ctime; /* until 6.11 */
+	time64_t i_atime_sec; /* since 6.11 */
+	time64_t i_mtime_sec; /* since 6.11 */
+	time64_t i_ctime_sec; /* since 6.11 */
+	u32 i_atime_nsec; /* since 6.11 */
+	u32 i_mtime_nsec; /* since 6.11 */
+	u32 i_ctime_nsec; /* since 6.11 */
 	spinlock_t i_lock;
 	unsigned short i_bytes;
 	u8 i_blkbits;

@@ -363,7 +363,7 @@ struct sk_buff {
 			__u8 encap_hdr_csum : 1;
 			__u8 csum_valid : 1;
 			__u8 __pkt_vlan_present_offset[];
-			__u8 vlan_present : 1;
+			__u8 vlan_present : 1; /* until 6.2 */
 			__u8 csum_complete_sw : 1;
 			__u8 csum_level : 2;
 			__u8 dst_pending_confirm : 1;
@@ -394,8 +394,13 @@ struct sk_buff {
 			__u32 priority;
 			int skb_iif;
 			__u32 hash;
-			__be16 vlan_proto;
-			__u16 vlan_tci;
+			union {
+				__u32 vlan_all; /* since 6.2 */
+				struct {
+					__be16 vlan_proto;
+					__u16 vlan_tci;
+				};
+			};
 			union {
 				unsigned int napi_id;
 				unsigned int sender_cpu;
@@ -434,7 +439,7 @@ struct sk_buff {
 			__u8 encap_hdr_csum : 1;
 			__u8 csum_valid : 1;
 			__u8 __pkt_vlan_present_offset[];
-			__u8 vlan_present : 1;
+			__u8 vlan_present : 1; /* until 6.2 */
 			__u8 csum_complete_sw : 1;
 			__u8 csum_level : 2;
 			__u8 dst_pending_confirm : 1;
@@ -465,8 +470,13 @@ struct sk_buff {
 			__u32 priority;
 			int skb_iif;
 			__u32 hash;
-			__be16 vlan_proto;
-			__u16 vlan_tci;
+			union {
+				__u32 vlan_all; /* since 6.2 */
+				struct {
+					__be16 vlan_proto;
+					__u16 vlan_tci;
+				};
+			};
 			union {
 				unsigned int napi_id;
 				unsigned int sender_cpu;
@@ -1533,6 +1543,11 @@ struct tcp_skb_cb {
 	__u8 has_rxtstamp : 1;
 	__u8 unused : 5;
 	__u32 ack_seq;
+	struct {
+		__u32 flags;
+		struct sock *sk_redir;
+		void *data_end;
+	} bpf; /* until 5.13 */
 };
 enum netdev_tx {
 	__NETDEV_TX_MIN = -2147483648,

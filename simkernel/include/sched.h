@@ -686,7 +686,8 @@ struct nsproxy {
 	struct cgroup_namespace *cgroup_ns; /* since 4.6 */
 };
 typedef struct kernel_cap_struct {
-	__u32 cap[2];
+	__u32 cap[2]; /* until 6.3 */
+	u64 val; /* since 6.3 */
 } kernel_cap_t;
 struct user_struct {
 	refcount_t __count;

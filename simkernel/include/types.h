@@ -446,7 +446,7 @@ struct cpumask {
 	unsigned long bits[64 / (8 * sizeof(long))];
 };
 typedef struct cpumask cpumask_t;
-typedef struct cpumask cpumask_var_t[1];
+typedef struct cpumask *cpumask_var_t;
 typedef struct {
 	unsigned long bits[1];
 } nodemask_t;

@@ -179,8 +179,7 @@ class Mirror:
         if parent is not task and task is task.group_leader:
             head = parent.addr + self.offset_of("struct task_struct", "children")
             self._list_add_tail(task.addr + self.offset_of("struct task_struct", "sibling"), head)
-        elif task is not task.group_leader:
-            offset = self.offset_of("struct task_struct", "thread_group")
+        elif task is not task.group_leader and (offset := self.offset_of("struct task_struct", "thread_group")) >= 0:
             self._list_add_tail(task.addr + offset, task.group_leader.addr + offset)
 
     def unlink_task(self, task: Task) -> None:
@@ -294,6 +293,7 @@ class Mirror:
             mask = getattr(cred, name)
             put(cred.addr, "cred", f"{name}.cap[0]", mask & 0xFFFFFFFF)
             put(cred.addr, "cred", f"{name}.cap[1]", mask >> 32)
+            put(cred.addr, "cred", f"{name}.val", mask)
         put(cred.addr, "cred", "securebits", cred.securebits)
 
     # -- mm ------------------------------------------------------------------------------------------------------

@@ -255,14 +255,25 @@ class CgroupNet(_Base, NetPrograms):
             return answer, data
         size, given = min(room, PAGE_SIZE), room if answer else len(data)
         with self._option(sk, level, name, b"" if answer else data, given, size) as ctx:
-            ctx.set("current_task", self.k.current.addr)
-            result, _ = run_cgroup(self.bpf, group, attach_type, lambda prog: prog.run(ctx.addr), answer)
+            result = self._option_answer(group, ctx, answer)
             length = signed(ctx.get("optlen"), 32)
             if result < 0:
                 return result, data
             if length > size or length < 0:
                 return (answer, data) if given > PAGE_SIZE and length >= 0 else (-EFAULT, data)
             return result, bytes(self.k.mem.read(ctx.get("optval"), length)) if length else data
+
+    def _option_answer(self, group: Cgroup, ctx: KernelStruct, answer: int) -> int:
+        """What the programs make of the kernel's answer.  Before 5.18 it is in the context, and 0 is all they may make of it."""
+        attach_type = uapi.BPF_CGROUP_GETSOCKOPT
+        own = ctx.kernel.has("bpf_sockopt_kern.retval")
+        if not own:
+            ctx.set("current_task", self.k.current.addr)
+            return run_cgroup(self.bpf, group, attach_type, lambda prog: prog.run(ctx.addr), answer)[0]
+        ctx.set("retval", answer)
+        refused, _ = run_cgroup(self.bpf, group, attach_type, lambda prog: prog.run(ctx.addr))
+        made = signed(ctx.get("retval"), 32)
+        return refused or (made if made in (0, answer) else -EFAULT)
 
     @contextmanager
     def _option(self, sk: Sock, level: int, name: int, data: bytes, length: int, room: int) -> Iterator[KernelStruct]:

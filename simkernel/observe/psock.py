@@ -74,11 +74,12 @@ class SocketJudges:
         """sk_psock_verdict_recv(), sk_psock_verdict_apply(), of so many bytes from `start` on."""
         prog = next(psock.progs[kind] for kind in VERDICTS if kind in psock.progs)
         skb.set_owner(sk)
-        skb.set("_sk_redir", 0)
+        redirect, word_size = skb.redirect_at(), skb.kernel.word
+        skb.mem.write_uint(redirect, word_size, 0)
         answer = prog.run(skb.addr)
         skb.set("data_len", 0)
-        word = skb.get("_sk_redir")
-        skb.set("_sk_redir", 0)
+        word = skb.mem.read_uint(redirect, word_size)
+        skb.mem.write_uint(redirect, word_size, 0)
         if size >= 0:
             skb.pull(start)
             skb.trim(size)

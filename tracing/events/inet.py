@@ -165,7 +165,7 @@ icmp_send = TraceEventDecl(
 )  # fmt: skip
 netlink_extack = TraceEventDecl(
     "netlink", "netlink_extack",
-    since="5.10",
+    since="5.11",
     proto="const char *msg",
     entry=(
         ("__data_loc char[] msg", "msg"),

@@ -53,7 +53,7 @@ tlb_flush = TraceEventDecl(
 )  # fmt: skip
 vma_store = TraceEventDecl(
     "mmap", "vma_store",
-    since="6.1",
+    since="6.1", until="7.2",
     proto="struct maple_tree *mt, struct vm_area_struct *vma",
     entry=(
         ("struct maple_tree * mt", "mt"),

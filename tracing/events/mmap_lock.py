@@ -15,7 +15,7 @@ mmap_lock_start_locking = TraceEventDecl(
     ),
     print='"mm=%p memcg_path=%s write=%s", REC->mm, __get_str(memcg_path), REC->write ? "true" : "false"',
 )  # fmt: skip
-mmap_lock_released = mmap_lock_start_locking.like("mmap_lock_released")
+mmap_lock_released = mmap_lock_start_locking.like("mmap_lock_released", since="5.11")
 mmap_lock_acquire_returned = TraceEventDecl(
     "mmap_lock", "mmap_lock_acquire_returned",
     since="5.11",

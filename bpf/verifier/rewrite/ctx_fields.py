@@ -74,7 +74,9 @@ SYSCTL: dict[str, Row] = {"write": sized("bpf_sysctl_kern.write", target=4), "fi
 
 
 def _sockopt_retval(use: Use) -> Made:
-    """current->bpf_ctx->retval"""
+    """current->bpf_ctx->retval; before 5.18 it is in the context itself."""
+    if use.kernel.has("bpf_sockopt_kern.retval"):
+        return field("bpf_sockopt_kern.retval", target=False)(use)
     task, word, *_ = use.kernel.place("bpf_sockopt_kern.current_task")
     temp_off = use.kernel.offset("bpf_sockopt_kern.tmp_reg")
     ctx, retval = use.kernel.offset("task_struct.bpf_ctx"), use.kernel.offset("bpf_cg_run_ctx.retval")

@@ -9,9 +9,11 @@ from __future__ import annotations
 from bpf.isa.insn import (
     BPF_ADD,
     BPF_AND,
+    BPF_JEQ,
     BPF_JGE,
     BPF_JNE,
     BPF_JSET,
+    BPF_MOV,
     BPF_REG_AX,
     BPF_RSH,
     BPF_SUB,
@@ -42,6 +44,7 @@ from bpf.verifier.rewrite.fields import (
 )
 
 MIN_NAPI_ID = 8193  # NR_CPUS of Debian's kernel and one; include/net/busy_poll.h
+VLAN_ALL = "sk_buff.vlan_all"  # since 6.2: no bit says that there is a tag
 MONO_DELIVERY_TIME = "sk_buff.mono_delivery_time"  # since 5.18
 AT_INGRESS = "sk_buff.tc_at_ingress"
 
@@ -64,6 +67,9 @@ def _queue_mapping(use: Use) -> Made:
 
 
 def _vlan_present(use: Use) -> Made:
+    if use.kernel.has(VLAN_ALL):
+        load = ldx(4, use.dst, use.src, use.kernel.offset(VLAN_ALL))
+        return [load, jmp_imm(BPF_JEQ, use.dst, 0, 1), alu32_imm(BPF_MOV, use.dst, 1)], 1
     place = use.kernel.place("sk_buff.vlan_present")
     insns = [ldx(1, use.dst, use.src, place.offset)]
     if place.shift:
@@ -200,7 +206,8 @@ SKB_TC = {**SKB, "ifindex": through("sk_buff.dev", "net_device.ifindex")}
 
 def _sk_skb_data_end(use: Use) -> Made:
     """data_end = data + headlen, computed where it is asked for.  bpf_convert_data_end_access()."""
-    same, temp_off = use.src == use.dst, use.kernel.offset("sk_buff.cb") + use.kernel.offset("sk_skb_cb.temp_reg")
+    room = "sk_skb_cb.temp_reg" if use.kernel.has("sk_skb_cb.temp_reg") else "tcp_skb_cb.bpf.data_end"
+    same, temp_off = use.src == use.dst, use.kernel.offset("sk_buff.cb") + use.kernel.offset(room)
     reg = temp(use) if same else use.dst
     insns = [stx(8, use.src, reg, temp_off)] if same else []
     insns += [

@@ -43,7 +43,6 @@ from arch.abi.fcntl import (  # fmt: skip
     SEEK_END,
     SEEK_HOLE,
 )
-from simkernel.fs.mirror import DNAME_INLINE_LEN
 from simkernel.kernel.testing import Blocked
 
 
@@ -348,7 +347,7 @@ def test_bpf_programs_find_the_truth_in_memory(libc):
     """task->files->fdt->fd[n]->f_path.dentry->d_name.name, and up d_parent."""
     k = libc.k
     libc.mkdir("/tmp/dir", 0o755)
-    name = "x" * (DNAME_INLINE_LEN + 3)
+    name = "x" * 43
     libc.put(f"/tmp/dir/{name}", b"12345")
     fd = libc.openat(f"/tmp/dir/{name}", O_RDWR)
     libc.read_bytes(fd, 2)
