@@ -21,6 +21,7 @@ from pathlib import Path
 import click
 
 CONFIG_FILE, NAMED_BY = "simkernel.toml", "SIMKERNEL_CONFIG"
+MOST_BYTES, MOST_PARTS = 1 << 17, 20  # of the file, of a dotted name: the parser's time grows with their square
 Defaults = dict[str, object]
 
 
@@ -34,7 +35,7 @@ def tables(commands: Collection[str]) -> dict[str, Defaults]:
     if not name or (NAMED_BY not in os.environ and not os.path.exists(name)):
         return {}
     try:
-        found = tomllib.loads(Path(name).read_text())
+        found = tomllib.loads(_text(Path(name)))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: {error.strerror if isinstance(error, OSError) else error}") from None
     for command, table in found.items():
@@ -43,6 +44,17 @@ def tables(commands: Collection[str]) -> dict[str, Defaults]:
         if not isinstance(table, dict):
             raise ConfigError(f"{name}: {command} is no table; write [{command}] above its options")
     return found
+
+
+def _text(path: Path) -> str:
+    """What the file holds; ValueError for more than a person writes."""
+    with path.open() as file:
+        text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"is larger than {MOST_BYTES >> 10} KiB: is it the file of another program?")
+    if any(line.partition("=")[0].count(".") > MOST_PARTS for line in text.splitlines()):
+        raise ValueError(f"a name has more than {MOST_PARTS} parts")
+    return text
 
 
 def defaults_of(command: click.Command, table: Defaults, path: str) -> Defaults:

@@ -47,6 +47,8 @@ def test_another_file_or_none(here: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("x = " + "[" * 100_000, "simkernel.toml: maximum recursion depth"),
         ("[run]\nseed = " + "9" * 5000, "simkernel.toml: Exceeds the limit"),
         ("[list]\nkernel = '9.9'\n", "9.9"),
+        ("run" + ".a" * 30_000 + " = 1\n", "a name has more than 20 parts"),
+        ("# " + "x" * 140_000, "is larger than 128 KiB"),
     ],
 )
 def test_what_is_wrong_is_told(here: Path, text: str, sentence: str) -> None:
