@@ -36,7 +36,9 @@ class Sysctl(dict[str, Any]):
                 self.entries[entry.name] = entry
 
     def show(self, name: str) -> str:
-        """The text of the file."""
+        """The text of the file.  EPERM."""
+        if self.entries[name].admin == "all":
+            self._ask_admin()
         reader = self.readers.get(name)
         value = reader() if reader is not None else self[name]
         return f"{value}\n"
@@ -44,6 +46,8 @@ class Sysctl(dict[str, Any]):
     def store(self, name: str, data: bytes) -> int | None:
         """proc_dointvec_minmax() and proc_dostring(): how much was taken, if not all."""
         entry = self.entries[name]
+        if entry.admin:
+            self._ask_admin()
         text = data.decode("utf-8", "surrogateescape")
         if not text or entry.ignored:
             return None
@@ -62,6 +66,11 @@ class Sysctl(dict[str, Any]):
                 text.lstrip().partition(text.split()[0])[2].lstrip()
             )  # one number and the blanks behind it
         return None
+
+    def _ask_admin(self) -> None:
+        """proc_dointvec_minmax_sysadmin(), proc_dointvec_minmax_bpf_restricted()."""
+        if not self.k.capable(CAP_SYS_ADMIN):
+            raise KernelError(EPERM)
 
     def on_write(self, name: str, hook: Callable[[Any], None]) -> None:
         """Call `hook(value)` after each write of a name."""
