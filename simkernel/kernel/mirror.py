@@ -182,6 +182,19 @@ class Mirror:
         elif task is not task.group_leader and (offset := self.offset_of("struct task_struct", "thread_group")) >= 0:
             self._list_add_tail(task.addr + offset, task.group_leader.addr + offset)
 
+    def adopt(self, child: Task) -> None:
+        """task->real_parent, parent and sibling, when it has got another parent: the old one's list goes with its task_struct."""
+        parent = child.real_parent
+        self.set_field(child.addr, "task_struct", "real_parent", parent.addr)
+        self.set_field(child.addr, "task_struct", "parent", child.parent.addr)
+        self.disown(child)
+        sibling = child.addr + self.offset_of("struct task_struct", "sibling")
+        self._list_add_tail(sibling, parent.addr + self.offset_of("struct task_struct", "children"))
+
+    def disown(self, child: Task) -> None:
+        """Out of its parent's list."""
+        self._list_del(child.addr + self.offset_of("struct task_struct", "sibling"))
+
     def unlink_task(self, task: Task) -> None:
         """Take a task out of the lists."""
         for member in ("tasks", "sibling", "thread_group"):

@@ -131,6 +131,7 @@ class Tasks:
         task.children, leader.children = leader.children + task.children, []
         for child in task.children:
             child.parent = child.real_parent = task
+            self.mirror.disown(child)
         self.mirror.unlink_task(leader)
         leader.exit_state = EXIT_DEAD
         task.pid, leader.pid = leader.pid, old
@@ -141,6 +142,8 @@ class Tasks:
         task.exit_signal = leader.exit_signal
         self.by_pid[task.pid] = task
         self.mirror.store_task(task)
+        for child in task.children:
+            self.mirror.adopt(child)
 
     def forget(self, task: Task) -> None:
         """release_task(): nobody can find it any more."""

@@ -100,9 +100,11 @@ class Sockets:
             found.judges_received, found.judges_sent = received, sent
 
     def reuseport_error(self, sk: int) -> int:
-        """Only UDP and TCP, in a group."""
+        """Only UDP and TCP, no raw socks, in a group."""
         sock = self._sock(sk)
         if sock.family not in INET or sock.protocol not in (IPPROTO_TCP, IPPROTO_UDP):
+            return ENOTSUPP
+        if sock.type not in (SOCK_STREAM, SOCK_DGRAM):
             return ENOTSUPP
         hears = sock.state == TCP_LISTEN if isinstance(sock, TcpSock) else bool(sock.lport)
         return 0 if hears and in_group(sock) else EINVAL

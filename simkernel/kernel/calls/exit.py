@@ -229,6 +229,7 @@ def _forget_children(k: KernelFace, task: Task) -> None:
             for child in task.children:
                 child.parent = child.real_parent = task.group_leader
                 task.group_leader.children.append(child)
+                k.mirror.adopt(child)
             task.children = []
         return
     for member in task.signal.threads:
@@ -236,8 +237,7 @@ def _forget_children(k: KernelFace, task: Task) -> None:
             reaper = k.tasks.reaper_of(member)
             child.parent = child.real_parent = reaper
             reaper.children.append(child)
-            k.mirror.set_field(child.addr, "task_struct", "real_parent", reaper.addr)
-            k.mirror.set_field(child.addr, "task_struct", "parent", reaper.addr)
+            k.mirror.adopt(child)
             if child.pdeath_signal:
                 k.signals.send(child, child.pdeath_signal)
             if child.exit_state == EXIT_ZOMBIE and child is child.group_leader and len(child.signal.threads) == 1:

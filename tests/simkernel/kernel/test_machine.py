@@ -196,3 +196,22 @@ def test_strace_lines_look_like_strace(m):
         "kill(30000, SIGTERM) = -1 ESRCH (No such process)",
     ]
     task.exit()
+
+
+def test_lists_of_children_follow_who_adopts_them():
+    """task->children and sibling: an orphan's neighbours are its new parent's, and nothing points to a task that is gone."""
+    with boot() as machine:
+        k = machine.kernel
+        script = "(sleep 1000 & sleep 1000 &); sh -c 'sleep 1000 & sleep 0.1 & exec sleep 0.2'; sleep 0.5"
+        assert machine.run([machine.install("busybox"), "sh", "-c", script]).status == 0
+        children = k.mirror.offset_of("struct task_struct", "children")
+        sibling = k.mirror.offset_of("struct task_struct", "sibling")
+        tasks = list(k.tasks.by_pid.values())
+        assert sum(task.comm == "sleep" for task in tasks) >= 3
+        for task in tasks:
+            found, at = [], k.mem.read_uint(task.addr + children, 8)
+            while at != task.addr + children and len(found) < 100:
+                found.append(at - sibling)
+                assert k.mem.read_uint(k.mem.read_uint(at, 8) + 8, 8) == at
+                at = k.mem.read_uint(at, 8)
+            assert sorted(found) == sorted(child.addr for child in task.children)
