@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
-from arch.abi.socket import SOCK_DGRAM, SOCKADDR_LL_SIZE
+from arch.abi.packet import (
+    PACKET_AUXDATA,
+    PACKET_QDISC_BYPASS,
+    TP_STATUS_CSUM_VALID,
+    TP_STATUS_CSUMNOTREADY,
+    TP_STATUS_USER,
+)
+from arch.abi.socket import SOCK_DGRAM, SOCKADDR_LL_SIZE, SOL_PACKET
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
+from simkernel.net.core.skb import CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import new_skb
-from simkernel.net.core.sock import ProtoOps
+from simkernel.net.core.sock import ProtoOps, Sock
 from simkernel.net.face import NetKernel
+from simkernel.net.packet_options import leave_all
 
 PACKET = ProtoOps("packet_ops", "packet_sendmsg", "packet_recvmsg")
 
@@ -26,11 +35,13 @@ def packet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
     if addr_len < SOCKADDR_LL_SIZE:
         return -EINVAL
     raw = k.mem.read(uaddr, SOCKADDR_LL_SIZE)
-    index = int.from_bytes(raw[4:8], k.mem.byteorder)
+    index, protocol = int.from_bytes(raw[4:8], k.mem.byteorder), int.from_bytes(raw[2:4], "big")
     if index and index not in sk.net.devices:
         return -ENODEV
     sk.bound_ifindex = index
-    if sk not in k.net.packet:
+    if protocol:
+        sk.protocol = protocol
+    if sk.protocol and sk not in k.net.packet:
         k.net.packet.append(sk)
     return 0
 
@@ -46,7 +57,9 @@ def packet_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body
         packet.push(packet.data - packet.mac_header())
     if sock.type == SOCK_DGRAM:
         packet.pull(ETH_HLEN)
-    return (yield from queue_or_drop(k, sock, packet))
+    ret = yield from queue_or_drop(k, sock, packet)
+    sock.packets_seen += bool(sock.receive_queue) and sock.receive_queue[-1] is packet
+    return ret
 
 
 @kernel_function(
@@ -68,11 +81,18 @@ def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         skb.reset_network_header()
         skb.set_protocol(int.from_bytes(message.name[2:4], "big") if message.name else sk.protocol)
         skb.push_header(to, dev.mac)
-        ret = yield k.call("__dev_queue_xmit", skb.addr, 0)
-        return length if ret >= 0 else ret
+        return (yield from _transmit(k, sk, skb, length))
     skb.set_network_header(ETH_HLEN)
     skb.set_protocol(int.from_bytes(message.data[12:14], "big"))
-    ret = yield k.call("__dev_queue_xmit", skb.addr, 0)
+    return (yield from _transmit(k, sk, skb, length))
+
+
+def _transmit(k: NetKernel, sk: Sock, skb: Skb, length: int) -> Body:
+    """packet_snd(): by the device's queueing discipline, or past it (PACKET_QDISC_BYPASS)."""
+    if sk.options.get((SOL_PACKET, PACKET_QDISC_BYPASS)):
+        ret = yield k.call("__dev_direct_xmit", skb.addr, 0)
+    else:
+        ret = yield k.call("__dev_queue_xmit", skb.addr, 0)
     return length if ret >= 0 else ret
 
 
@@ -88,7 +108,21 @@ def packet_recvmsg(k: NetKernel, sock: int, msg: int, length: int, flags: int) -
         return packet
     message.set_link_source(packet)
     receive_control(k, message, sk, packet)
+    if sk.options.get((SOL_PACKET, PACKET_AUXDATA)):
+        message.put_control(SOL_PACKET, PACKET_AUXDATA, _auxdata(k, packet))
     return (yield from message.take_packet(sk, packet, packet.packet(), length, flags))
+
+
+def _auxdata(k: NetKernel, packet: Skb) -> bytes:
+    """struct tpacket_auxdata."""
+    status, summed, order = TP_STATUS_USER, packet.ip_summed(), k.mem.byteorder
+    if summed == CHECKSUM_PARTIAL:
+        status |= TP_STATUS_CSUMNOTREADY
+    elif summed == CHECKSUM_UNNECESSARY and packet.pkt_type() != PACKET_OUTGOING:
+        status |= TP_STATUS_CSUM_VALID
+    network = packet.network_header() - packet.data
+    head = b"".join(word.to_bytes(4, order) for word in (status, packet.len, packet.len))
+    return head + bytes(2) + max(network, 0).to_bytes(2, order) + bytes(4)
 
 
 @kernel_function("int packet_release(struct socket *sock)", source="net/packet/af_packet.c")
@@ -97,5 +131,6 @@ def packet_release(k: NetKernel, sock: int) -> Body:
     sk = k.net.sockets[sock].sk
     if sk in k.net.packet:
         k.net.packet.remove(sk)
+    leave_all(k, sk)
     yield from drain_and_free(k, sk)
     return 0

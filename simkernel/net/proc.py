@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from arch.abi.inet import IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
+from arch.abi.inet import ETH_P_ALL, IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
 from arch.abi.rtnetlink import (
     NUD_NOARP,
     NUD_PERMANENT,
@@ -39,7 +39,6 @@ from simkernel.net.proc_snmp import SNMP_FILES
 from simkernel.net.unix.sock import UnixSock
 
 UDP_CLOSED, UDP_CONNECTED = 7, 1
-ETH_P_ALL_NET = 0x0300  # htons(ETH_P_ALL)
 
 
 def _hex_address(k: NetKernel, address: bytes, port: int) -> str:
@@ -256,7 +255,7 @@ def ptype(k: NetKernel, net: Net) -> str:
     for sk in k.net.packet:
         if sk.net is net:
             found = net.devices.get(sk.bound_ifindex)
-            kind = "ALL " if sk.protocol == ETH_P_ALL_NET else f"{sk.protocol:04x}"
+            kind = "ALL " if sk.protocol == ETH_P_ALL else f"{sk.protocol:04x}"
             out.append(f"{kind} {found.name if found is not None else '':<8} packet_rcv\n")
     for number, function in k.net.packet_types.items():
         out.append(f"{number:04x} {'':<8} {function}\n")

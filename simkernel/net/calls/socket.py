@@ -19,6 +19,7 @@ from arch.abi.errno import (
 )
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
+from arch.abi.limits import U16_MAX
 from arch.abi.socket import (
     AF_ALG,
     AF_INET,
@@ -106,8 +107,9 @@ def _by_family(k: NetKernel, net: int, family: int, type_: int, protocol: int, k
             return -EPERM
         if type_ not in (SOCK_RAW, SOCK_DGRAM):
             return -ESOCKTNOSUPPORT
-        sk = Sock(k, current_net(k), family, type_, protocol)
-        if protocol:
+        sk = Sock(k, current_net(k), family, type_, 0)
+        sk.protocol = int.from_bytes((protocol & U16_MAX).to_bytes(2, k.mem.byteorder), "big")
+        if sk.protocol:
             k.net.packet.append(sk)
         return Socket(k, family, type_, PACKET, sk).addr
     if family == AF_ALG:

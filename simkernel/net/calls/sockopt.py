@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
-from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
-from arch.abi.in6 import ICMPV6_FILTER, IPV6_CHECKSUM
-from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN
+from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
+from arch.abi.in6 import IPV6_FLOWLABEL_MGR
+from arch.abi.inet import (
+    ICMP_FILTER,
+    IP_MSFILTER,
+    IP_MULTICAST_IF,
+    IP_OPTIONS,
+    IP_PKTOPTIONS,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+    MCAST_MSFILTER,
+    TCP_CLOSE,
+    TCP_LISTEN,
+)
+from arch.abi.limits import INT_MAX
 from arch.abi.netlink import NETLINK_LIST_MEMBERSHIPS
 from arch.abi.socket import (
     AF_ALG,
@@ -71,6 +83,7 @@ from arch.abi.socket import (
     SO_ZEROCOPY,
     SOCK_DGRAM,
     SOCK_RAW,
+    SOCKADDR_STORAGE,
     SOF_TIMESTAMPING_BIND_PHC,
     SOF_TIMESTAMPING_MASK,
     SOF_TIMESTAMPING_OPT_ID,
@@ -81,6 +94,7 @@ from arch.abi.socket import (
     SOL_IP,
     SOL_IPV6,
     SOL_NETLINK,
+    SOL_PACKET,
     SOL_RAW,
     SOL_SOCKET,
     SOL_TCP,
@@ -109,13 +123,12 @@ from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
 from simkernel.net.ipv4.tcp_options import get_tcp_option, set_tcp_option
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.tcp_zerocopy import TCP_ZEROCOPY_RECEIVE, ZEROCOPY_SIZE, zerocopy_receive
-from simkernel.net.ipv6.ipv6_sockglue import (
-    get_ipv6_option,
-    icmpv6_filter,
-    set_ipv6_option,
-    set_raw_checksum,
-)
+from simkernel.net.ipv6.ip6_options import GETTERS as GETTERS6
+from simkernel.net.ipv6.ip6_options import SETTERS as SETTERS6
+from simkernel.net.ipv6.ipv6_sockglue import get_ipv6_option, set_ipv6_option
 from simkernel.net.netlink.sock import get_netlink_option, set_netlink_option
+from simkernel.net.packet_options import get_packet_option, set_packet_option
+from simkernel.net.raw_options import get_raw_option, set_raw_option
 from simkernel.net.reuseport import set_reuseport_program
 from simkernel.net.unix.sock import UnixSock
 
@@ -173,6 +186,8 @@ BUFFER_MAX = 212992
 TCP_CA_NAME_MAX = 16
 SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 4608, 6291456
 SKF_AD_MAX = 64  # linux/filter.h
+WHOLE = (IP_OPTIONS, IP_PKTOPTIONS, IP_MULTICAST_IF, IP_MSFILTER, MCAST_MSFILTER)  # of SOL_IP: never told as a byte
+UDP_ENCAP_L2TPINUDP = 3  # the last kind of it that is known
 UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
 CONGESTION_CONTROLS = ("reno", "cubic")
 OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
@@ -212,16 +227,18 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return set_congestion(k, sk, data)
     if sk.family == AF_ALG and level != SOL_SOCKET:
         return set_alg_option(k, sk, level, optname, data)
-    if level == SOL_NETLINK:
+    if level == SOL_NETLINK and sk.family == AF_NETLINK:
         return set_netlink_option(k, sk, optname, data)
+    if level == SOL_PACKET and sk.family == AF_PACKET:
+        return set_packet_option(k, sk, optname, data)
     if level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):
         return set_ip_option(k, sk, optname, data)
     if level == SOL_IPV6 and sk.ip6 is not None:
+        if optname in SETTERS6:
+            return SETTERS6[optname](k, sk, data)
         return set_ipv6_option(k, sk, optname, data)
-    if (level, optname) == (SOL_RAW, IPV6_CHECKSUM) and sk.ip6 is not None and sk.type == SOCK_RAW:
-        return set_raw_checksum(k, sk, data)
-    if (level, optname) == (SOL_ICMPV6, ICMPV6_FILTER) and sk.ip6 is not None and sk.type == SOCK_RAW:
-        return icmpv6_filter(k, sk, data)
+    if _is_of_raw(sk, level):
+        return set_raw_option(k, sk, level, optname, data)
     if level == SOL_TCP and isinstance(sk, TcpSock):
         return set_tcp_option(k, sk, optname, data)
     if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
@@ -233,6 +250,13 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
     if optname in SETTERS:
         return SETTERS[optname](k, sk, data)
     return sock_setsockopt(k, sk, optname, int.from_bytes(data[:4], k.mem.byteorder, signed=True))
+
+
+def _is_of_raw(sk: Sock, level: int) -> bool:
+    """A level that raw sockets of this family have."""
+    return (
+        sk.type == SOCK_RAW and sk.family in INET and (level == SOL_RAW or (level == SOL_ICMPV6 and sk.ip6 is not None))
+    )
 
 
 def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
@@ -336,7 +360,7 @@ def set_udp_option(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
     value = int.from_bytes(data[:4], k.mem.byteorder, signed=True)
     if optname == UDP_SEGMENT and not 0 <= value <= 0xFFFF:
         return -EINVAL
-    if optname not in UDP_OPTIONS:
+    if optname not in UDP_OPTIONS or (optname == UDP_ENCAP and not 0 <= value <= UDP_ENCAP_L2TPINUDP):
         return -ENOPROTOOPT
     sk.options[SOL_UDP, optname] = value if optname in (UDP_SEGMENT, UDP_ENCAP) else int(bool(value))
     return 0
@@ -363,7 +387,9 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     sk = socket_.sk
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
-        return -EINVAL
+        if _checks_room(sk, level, optname):
+            return -EINVAL
+        room = INT_MAX  # min_t(unsigned int, len, ...)
     if (level, optname) == (SOL_SOCKET, SO_GET_FILTER):
         k.usercopy.put_user(optlen, 4, get_filter(k, sk, optval, room))
         return 0
@@ -371,14 +397,15 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
         found = yield from zerocopy_receive(k, sk, optval, optlen, room)
         room = min(room, ZEROCOPY_SIZE)
     else:
-        found = get_option(k, sk, level, optname, room)
+        asked = bytes(k.usercopy.copy_from_user(optval, min(room, OPTION_USED))) if _reads(level, optname) else b""
+        found = get_option(k, sk, level, optname, room, asked)
     if found == -ERANGE and (level, optname) == (SOL_SOCKET, SO_PEERGROUPS) and isinstance(sk, UnixSock):
         k.usercopy.put_user(optlen, 4, 4 * len(sk.peer_groups or ()))
     answer, data = (found, b"") if isinstance(found, int) else (0, found[:room])
     lists = (level, optname) == (SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS)
     if lists:
         data = data[: len(data) & -4]
-    if level == SOL_IP and 0 < room < 4 and not any(data[1:]):
+    if level == SOL_IP and optname not in WHOLE and 0 < room < 4 and not any(data[1:]):
         data = data[:1]  # a byte, for values that fit
     answer, data = k.net.programs.getsockopt(sk, level, optname, room, answer, data)
     if answer < 0:
@@ -388,7 +415,30 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     return answer
 
 
-def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) -> bytes | int:
+def _checks_room(sk: Sock, level: int, optname: int) -> bool:
+    """Whether less than no room is EINVAL: not of levels that a socket does not have, nor of most that IPv6 has."""
+    if level == SOL_IPV6:
+        return sk.ip6 is not None and optname in (IPV6_FLOWLABEL_MGR, MCAST_MSFILTER)
+    if level in (SOL_RAW, SOL_ICMPV6):
+        return _is_of_raw(sk, level) and optname == ICMP_FILTER and (level == SOL_ICMPV6 or sk.ip6 is None)
+    if level == SOL_IP:
+        return sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)
+    owned = {SOL_TCP: isinstance(sk, TcpSock), SOL_UDP: sk.protocol == IPPROTO_UDP and sk.family in INET}
+    owned |= {SOL_NETLINK: sk.family == AF_NETLINK, SOL_PACKET: sk.family == AF_PACKET}
+    return owned.get(level, level == SOL_SOCKET)
+
+
+def _reads(level: int, optname: int) -> bool:
+    """Options that are asked for by what the buffer holds."""
+    return level == SOL_IP and optname in (IP_MSFILTER, MCAST_MSFILTER)
+
+
+def _foreign(sk: Sock) -> int:
+    """getsockopt() of a level that the socket does not have."""
+    return -EOPNOTSUPP if sk.family in (AF_INET, AF_UNIX, AF_ALG) else -ENOPROTOOPT
+
+
+def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4, asked: bytes = b"") -> bytes | int:
     """sock_getsockopt() and the protocols' own: the value, or -errno."""
     order = k.mem.byteorder
     if level == SOL_SOCKET and optname == SO_PEERCRED:
@@ -398,8 +448,12 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         return patience(k, sk, optname)
     if level == SOL_SOCKET and optname in GETTERS:
         return GETTERS[optname](k, sk, room)
-    if level == SOL_NETLINK:
+    if level == SOL_NETLINK and sk.family == AF_NETLINK:
         return get_netlink_option(k, sk, optname, room)
+    if level == SOL_PACKET and sk.family == AF_PACKET:
+        return get_packet_option(k, sk, optname)
+    if _is_of_raw(sk, level):
+        return get_raw_option(k, sk, level, optname)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
         return sk.congestion_name.encode().ljust(TCP_CA_NAME_MAX, b"\0")
     computed: dict[int, Callable[[], int]] = {
@@ -433,13 +487,15 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
     if level == SOL_SOCKET and optname in computed:
         value = computed[optname]()
     elif level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):
-        return get_ip_option(k, sk, optname)
+        return get_ip_option(k, sk, optname, asked)
     elif level == SOL_IPV6 and sk.ip6 is not None:
-        return get_ipv6_option(k, sk, optname)
+        if optname == MCAST_MSFILTER:
+            return -EINVAL if room < k.arch.word + SOCKADDR_STORAGE + 8 else -EADDRNOTAVAIL
+        return GETTERS6[optname](k, sk, room) if optname in GETTERS6 else get_ipv6_option(k, sk, optname)
     elif (level == SOL_IP and sk.ip6 is not None) or (level == SOL_SOCKET and optname not in PLAIN_OPTIONS):
         return -ENOPROTOOPT
     elif level != SOL_SOCKET:
-        return -ENOPROTOOPT if sk.family in (AF_NETLINK, AF_PACKET) else -EOPNOTSUPP
+        return _foreign(sk)
     else:
         value = sk.options.get((level, optname), FIRST.get((level, optname), 0))
     return (value & 0xFFFFFFFF).to_bytes(4, order)

@@ -10,6 +10,7 @@ from arch.abi.inet import (
     ETH_HLEN,
     ETH_P_802_2,
     ETH_P_802_3_MIN,
+    ETH_P_ALL,
     PACKET_BROADCAST,
     PACKET_HOST,
     PACKET_LOOPBACK,
@@ -18,9 +19,12 @@ from arch.abi.inet import (
     PACKET_OUTGOING,
     VLAN_HLEN,
 )
+from arch.abi.packet import PACKET_IGNORE_OUTGOING
+from arch.abi.socket import SOL_PACKET
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net, NetDevice
+from simkernel.net.core.programs import NET_XMIT_DROP
 from simkernel.net.core.skb import CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop
 from simkernel.net.core.tc import handle_egress, handle_ingress
@@ -69,6 +73,24 @@ def dev_hard_start_xmit(k: NetKernel, skb: int, dev: int, txq: int, ret: int) ->
     k.net.counters["transmitted"] += 1
     rc = yield k.call(device.xmit, skb, dev)
     k.trace("net_dev_xmit", skb, rc, dev, length)
+    return 0
+
+
+@kernel_function(
+    "int __dev_direct_xmit(struct sk_buff *skb, u16 queue_id)",
+    source="net/core/dev.c",
+    names={None: "dev_direct_xmit", "5.11": "__dev_direct_xmit"},
+)
+def __dev_direct_xmit(k: NetKernel, skb: int, queue_id: int) -> Body:
+    """To the driver, past queueing disciplines and taps.  NET_XMIT_DROP where the device is down."""
+    packet = k.net.skbs[skb]
+    device, length = packet.device, packet.len
+    if not device.up:
+        yield drop(k, packet)
+        return NET_XMIT_DROP
+    k.trace("net_dev_start_xmit", skb, device.addr)
+    rc = yield k.call(device.xmit, skb, device.addr)
+    k.trace("net_dev_xmit", skb, rc, device.addr, length)
     return 0
 
 
@@ -145,6 +167,8 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
         yield from deliver_to_taps(k, packet, None)
     if k.net.clsact and not (yield from handle_ingress(k, packet)):
         return 0
+    if k.net.packet:
+        yield from deliver_to_taps(k, packet, None, packet.protocol())
     if dev.receiver is not None and (yield from dev.receiver(skb)):
         return 0
     handler = k.net.packet_types.get(packet.protocol())
@@ -168,11 +192,13 @@ def dev_loopback_xmit(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     return 0
 
 
-def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None) -> Steps[None]:
-    """dev_queue_xmit_nit(), deliver_ptype_list_skb(): every packet socket that listens gets a copy."""
+def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None, protocol: int = ETH_P_ALL) -> Steps[None]:
+    """dev_queue_xmit_nit(), deliver_ptype_list_skb(): a copy for every packet socket that listens to `protocol`."""
     dev = packet.device
     for sk in list(k.net.packet):
-        if sk.net is not dev.net or sk.bound_ifindex not in (0, dev.ifindex):
+        if sk.net is not dev.net or sk.bound_ifindex not in (0, dev.ifindex) or sk.protocol != protocol:
+            continue
+        if kind == PACKET_OUTGOING and (packet.sk is sk or sk.options.get((SOL_PACKET, PACKET_IGNORE_OUTGOING))):
             continue
         copy = yield from clone(k, packet)
         copy.set_pkt_type(packet.pkt_type() if kind is None else kind)

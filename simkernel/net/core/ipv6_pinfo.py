@@ -26,6 +26,7 @@ class Ipv6Pinfo:
     dontfrag: bool = False
     min_hopcount: int = 0
     checksum_at: int = -1  # IPV6_CHECKSUM of a raw socket
+    frag_size: int = 0  # IPV6_MTU; 0: the way's
     icmp_filter: int = 0  # bits of the types that a raw socket does not want
     pktinfo: tuple[bytes, int] | None = None  # IPV6_PKTINFO: the source and the device of what is sent
     scope_id: int = 0  # of the connected address

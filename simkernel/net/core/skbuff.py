@@ -75,6 +75,9 @@ def clone(k: NetKernel, skb: Skb) -> Steps[Skb]:
     """A copy with the same bytes and headers, for packet sockets (`yield from`)."""
     copy = yield from new_skb(k, skb.room - HEADROOM)
     copy.copy_packet(skb)
+    moved = (copy.data - copy.get("head")) - (skb.data - skb.get("head"))
+    start = max(skb.get("csum_start") + moved, 0)
+    copy.set_checksum(skb.get("ip_summed"), start, skb.get("csum_offset"))
     copy.dst, copy.iif = skb.dst, skb.iif
     if skb.dev:
         copy.set_dev(skb.dev)

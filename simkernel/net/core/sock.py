@@ -19,12 +19,13 @@ from arch.abi.inet import (
     IP_PMTUDISC_DO,
     IP_PMTUDISC_PROBE,
     IP_PMTUDISC_WANT,
+    IPPROTO_ICMPV6,
     IPPROTO_TCP,
     IPPROTO_UDP,
     TCP_CLOSE,
 )
 from arch.abi.rtnetlink import RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_RAW, SOCK_STREAM, SOL_IP
 from arch.records import dataclass
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.inode import File
@@ -38,6 +39,7 @@ from simkernel.net.core.skb import Skb
 
 RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK = 1, 2, 3
 SOCK_MIN_RCVBUF = 2304  # bytes
+ICMPV6_CHECKSUM_AT = 2  # bytes into its header
 SK_RCVBUF = SK_SNDBUF = 212992  # net.core.rmem_default, wmem_default
 TCP_RCVBUF, TCP_WMEM, TCP_SNDBUF = (
     131072,
@@ -125,6 +127,8 @@ class Sock:
         if family == AF_INET6:
             assert self.inet is not None
             self.ip6 = Ipv6Pinfo()
+            if (type_, protocol) == (SOCK_RAW, IPPROTO_ICMPV6):
+                self.ip6.checksum_at = ICMPV6_CHECKSUM_AT
             self.inet.pinet6 = self.addr + k.types.offsetof(ctype, "inet6")
         self.socket: Socket | None = None
         self.laddr = self.raddr = self.any_address
@@ -150,6 +154,8 @@ class Sock:
         self.linger: int | None = None  # SO_LINGER: seconds
         self.wq = WaitQueue("sk_sleep")
         self.drops = 0
+        self.packets_seen = self.drops_told = 0  # PACKET_STATISTICS
+        self.packet_memberships: list[tuple[int, int, bytes]] = []  # of packet sockets: device, kind, address
         self.dead = False
         # struct inet_sock
         self.mark = 0

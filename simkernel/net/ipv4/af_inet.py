@@ -49,8 +49,8 @@ from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_LISTEN_CB, rewrite_addr
 from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, hash_port, is_any, unbind
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.ipv4.fib import address_type
+from simkernel.net.ipv4.ip_groups import leave_all
 from simkernel.net.ipv4.ip_output import source_for
-from simkernel.net.ipv4.ip_sockglue import leave_all
 from simkernel.net.ipv4.ping import get_port, may_ping
 from simkernel.net.ipv4.tcp import connect_and_wait
 from simkernel.net.ipv4.tcp_cong import Cubic

@@ -6,31 +6,23 @@ from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
 from arch.abi.errno import (
-    EADDRINUSE,
     EADDRNOTAVAIL,
     EINVAL,
     EMSGSIZE,
-    ENOBUFS,
-    ENODEV,
     ENOPROTOOPT,
     ENOTCONN,
     EPERM,
-    EPROTO,
 )
 from arch.abi.inet import (
     INADDR_ANY,
-    IP_ADD_MEMBERSHIP,
-    IP_ADD_SOURCE_MEMBERSHIP,
     IP_BIND_ADDRESS_NO_PORT,
-    IP_BLOCK_SOURCE,
     IP_CHECKSUM,
-    IP_DROP_MEMBERSHIP,
-    IP_DROP_SOURCE_MEMBERSHIP,
     IP_FREEBIND,
     IP_HDRINCL,
     IP_IPSEC_POLICY,
     IP_LOCAL_PORT_RANGE,
     IP_MINTTL,
+    IP_MSFILTER,
     IP_MTU,
     IP_MTU_DISCOVER,
     IP_MULTICAST_ALL,
@@ -55,30 +47,21 @@ from arch.abi.inet import (
     IP_TOS,
     IP_TRANSPARENT,
     IP_TTL,
-    IP_UNBLOCK_SOURCE,
     IP_UNICAST_IF,
     IP_XFRM_POLICY,
-    MCAST_BLOCK_SOURCE,
-    MCAST_JOIN_GROUP,
-    MCAST_JOIN_SOURCE_GROUP,
-    MCAST_LEAVE_GROUP,
-    MCAST_LEAVE_SOURCE_GROUP,
-    MCAST_UNBLOCK_SOURCE,
+    MCAST_MSFILTER,
     TCP_ESTABLISHED,
 )
-from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOCKADDR_STORAGE, SOL_IP
+from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOL_IP
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.net.core.control import receive_control
-from simkernel.net.core.memberships import Membership
 from simkernel.net.core.message import Message, sockaddr_in
-from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4 import igmp
 from simkernel.net.ipv4.devinet import by_address
-from simkernel.net.ipv4.fib import is_multicast
+from simkernel.net.ipv4.ip_groups import GROUP_SETTERS, IP_MSFILTER_SIZE, get_filter
 from simkernel.net.ipv4.route import simple_output
 
 IPOPT_NOOP = 1
@@ -162,6 +145,8 @@ def set_ip_option(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
         return setter(k, sk, data)
     if name in FLAGS:
         value = int(bool(_value(k, data)))
+        if name in (IP_MULTICAST_ALL, IP_RECVERR_RFC4884) and _value(k, data) not in (0, 1):
+            return -EINVAL
         if name == IP_MULTICAST_ALL and not data:
             return -EINVAL
         if name == IP_NODEFRAG and sk.type != SOCK_RAW:
@@ -296,7 +281,12 @@ def _set_options(k: NetKernel, sk: Sock, data: bytes) -> int:
     """IP_OPTIONS: only their taking away is done, and options that do nothing (IPOPT_END, IPOPT_NOOP)."""
     if len(data) > 40:
         return -EINVAL
-    return -EINVAL if any(byte > IPOPT_NOOP for byte in data) else 0
+    if any(byte > IPOPT_NOOP for byte in data):
+        return -EINVAL
+    end = data.find(0)
+    data = data if end < 0 else data[:end].ljust(len(data), b"\0")
+    sk.structs[SOL_IP, IP_OPTIONS] = data.ljust((len(data) + 3) & ~3, b"\0")
+    return 0
 
 
 def _set_port_range(k: NetKernel, sk: Sock, data: bytes) -> int:
@@ -312,121 +302,11 @@ def _set_port_range(k: NetKernel, sk: Sock, data: bytes) -> int:
     return 0
 
 
-# -- groups ------------------------------------------------------------------------------------------------------------
-
-
-def find_device(k: NetKernel, net: Net, group: bytes, address: bytes, ifindex: int) -> NetDevice | None:
-    """ip_mc_find_dev(): by number, by its address, or where packets to the group go."""
-    if ifindex:
-        return net.devices.get(ifindex)
-    if address != INADDR_ANY:
-        return by_address(net, address)
-    try:
-        return simple_output(k, net, group).dev
-    except KernelError:
-        return None
-
-
-def _request(k: NetKernel, data: bytes) -> tuple[bytes, bytes, int]:
-    """struct ip_mreqn or ip_mreq: (group, address, ifindex).  EINVAL."""
-    if len(data) < 8:
-        raise KernelError(EINVAL)
-    return data[:4], data[4:8], int.from_bytes(data[8:12], k.mem.byteorder) if len(data) >= 12 else 0
-
-
-def join_group(k: NetKernel, sk: Sock, group: bytes, dev: NetDevice | None, include: bool = False) -> Membership:
-    """__ip_mc_join_group().  EINVAL, ENODEV, EADDRINUSE, ENOBUFS."""
-    if not is_multicast(group):
-        raise KernelError(EINVAL)
-    if dev is None:
-        raise KernelError(ENODEV)
-    if any(m.group == group and m.dev is dev for m in sk.memberships):
-        raise KernelError(EADDRINUSE)
-    if len([m for m in sk.memberships if len(m.group) == 4]) >= int(sk.net.sysctl["ipv4.igmp_max_memberships"]):
-        raise KernelError(ENOBUFS)
-    made = Membership(dev, group, include)
-    sk.memberships.insert(0, made)
-    igmp.join(k, dev, group)
-    return made
-
-
-def _join(k: NetKernel, sk: Sock, data: bytes) -> int:
-    if sk.type == SOCK_STREAM:
-        return -EPROTO
-    group, address, ifindex = _request(k, data)
-    if not is_multicast(group):
-        return -EINVAL
-    join_group(k, sk, group, find_device(k, sk.net, group, address, ifindex))
-    return 0
-
-
-def leave_group(k: NetKernel, sk: Sock, left: Membership) -> None:
-    """ip_mc_leave_src(), ip_mc_dec_group()."""
-    sk.memberships.remove(left)
-    if left.dev.registered:
-        igmp.leave(k, left.dev, left.group)
-
-
-def _leave(k: NetKernel, sk: Sock, data: bytes) -> int:
-    if sk.type == SOCK_STREAM:
-        return -EPROTO
-    return _leave_from(k, sk, *_request(k, data))
-
-
-def _leave_from(k: NetKernel, sk: Sock, group: bytes, address: bytes, ifindex: int) -> int:
-    """ip_mc_leave_group().  ENODEV, EADDRNOTAVAIL."""
-    dev = find_device(k, sk.net, group, address, ifindex)
-    if dev is None and not ifindex and address == INADDR_ANY:
-        return -ENODEV
-    for found in sk.memberships:
-        if found.group == group and found.dev is dev:
-            leave_group(k, sk, found)
-            return 0
-    return -EADDRNOTAVAIL
-
-
-def _source_request(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
-    """ip_mc_source(): struct ip_mreq_source."""
-    if len(data) < 12:
-        return -EINVAL
-    return _change_source(k, sk, name, data[:4], data[8:12], data[4:8], 0)
-
-
-def _change_source(k: NetKernel, sk: Sock, name: int, group: bytes, source: bytes, address: bytes, ifindex: int) -> int:
-    if not is_multicast(group):
-        return -EINVAL
-    dev = find_device(k, sk.net, group, address, ifindex)
-    if dev is None:
-        return -ENODEV
-    adds = name in (IP_ADD_SOURCE_MEMBERSHIP, IP_BLOCK_SOURCE)
-    include = name in (IP_ADD_SOURCE_MEMBERSHIP, IP_DROP_SOURCE_MEMBERSHIP)
-    found = next((m for m in sk.memberships if m.group == group and m.dev is dev), None)
-    if found is None:
-        if name != IP_ADD_SOURCE_MEMBERSHIP:
-            return -EINVAL
-        found = join_group(k, sk, group, dev, True)
-    if found.include != include:
-        if found.sources or not include:
-            return -EINVAL
-        found.include = include
-    if adds:
-        if source in found.sources:
-            return -EADDRNOTAVAIL
-        found.sources.append(source)
-        found.sources.sort()
-        return 0
-    if source not in found.sources:
-        return -EADDRNOTAVAIL
-    found.sources.remove(source)
-    if include and not found.sources:
-        leave_group(k, sk, found)
-    return 0
-
-
-def leave_all(k: NetKernel, sk: Sock) -> None:
-    """ip_mc_drop_socket()."""
-    for left in [m for m in sk.memberships if len(m.group) == 4]:
-        leave_group(k, sk, left)
+def set_ipsec_policy(k: NetKernel, sk: Sock, data: bytes) -> int:
+    """xfrm_user_policy(): there is no IPsec here.  EMSGSIZE, EPERM, EINVAL."""
+    if not sk.capable(k, CAP_NET_ADMIN):
+        return -EPERM
+    return -EINVAL if data else -EMSGSIZE
 
 
 Setter = Callable[[NetKernel, Sock, bytes], int]
@@ -434,69 +314,13 @@ SETTERS: dict[int, Setter] = {
     IP_TOS: _set_tos, IP_TTL: _set_ttl, IP_HDRINCL: _set_hdrincl, IP_MTU_DISCOVER: _set_discover, IP_RECVERR: _set_recverr,
     IP_MULTICAST_TTL: _set_mc_ttl, IP_MULTICAST_LOOP: _set_mc_loop, IP_MULTICAST_IF: _set_mc_if, IP_UNICAST_IF: _set_unicast_if,
     IP_FREEBIND: _set_freebind, IP_TRANSPARENT: _set_transparent, IP_MINTTL: _set_minttl, IP_OPTIONS: _set_options,
-    IP_LOCAL_PORT_RANGE: _set_port_range, IP_ADD_MEMBERSHIP: _join, IP_DROP_MEMBERSHIP: _leave,
+    IP_LOCAL_PORT_RANGE: _set_port_range, IP_IPSEC_POLICY: set_ipsec_policy, IP_XFRM_POLICY: set_ipsec_policy,
+    **GROUP_SETTERS,
 }  # fmt: skip
-for _name in (IP_ADD_SOURCE_MEMBERSHIP, IP_DROP_SOURCE_MEMBERSHIP, IP_BLOCK_SOURCE, IP_UNBLOCK_SOURCE):
-    SETTERS[_name] = lambda k, sk, data, name=_name: _source_request(k, sk, name, data)  # type: ignore[misc]
 
 
-def _policy(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """xfrm_user_policy(): there is no IPsec here.  EMSGSIZE, EPERM, EINVAL."""
-    if not sk.capable(k, CAP_NET_ADMIN):
-        return -EPERM
-    return -EINVAL if data else -EMSGSIZE
-
-
-def _storage(k: NetKernel, data: bytes, count: int) -> tuple[int, list[bytes | None]]:
-    """struct group_req, group_source_req: the interface and IPv4 addresses; None: one of another family.  EINVAL."""
-    at, order = k.arch.word, k.mem.byteorder
-    if len(data) < at + count * SOCKADDR_STORAGE:
-        raise KernelError(EINVAL)
-    found: list[bytes | None] = []
-    for i in range(count):
-        raw = data[at + i * SOCKADDR_STORAGE :]
-        found.append(raw[4:8] if int.from_bytes(raw[:2], order) == AF_INET else None)
-    return int.from_bytes(data[:4], order), found
-
-
-def _join_storage(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """MCAST_JOIN_GROUP."""
-    ifindex, (group,) = _storage(k, data, 1)
-    if group is None or not is_multicast(group):
-        return -EINVAL
-    join_group(k, sk, group, find_device(k, sk.net, group, INADDR_ANY, ifindex))
-    return 0
-
-
-def _leave_storage(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """MCAST_LEAVE_GROUP."""
-    ifindex, (group,) = _storage(k, data, 1)
-    if group is None:
-        return -EINVAL
-    return _leave_from(k, sk, group, INADDR_ANY, ifindex)
-
-
-def _source_storage(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
-    """MCAST_JOIN_SOURCE_GROUP and its like."""
-    ifindex, (group, source) = _storage(k, data, 2)
-    if group is None or source is None:
-        return -EADDRNOTAVAIL
-    return _change_source(k, sk, name, group, source, INADDR_ANY, ifindex)
-
-
-BY_STORAGE = {  # as the older options of IPv4 alone
-    MCAST_JOIN_SOURCE_GROUP: IP_ADD_SOURCE_MEMBERSHIP, MCAST_LEAVE_SOURCE_GROUP: IP_DROP_SOURCE_MEMBERSHIP,
-    MCAST_BLOCK_SOURCE: IP_BLOCK_SOURCE, MCAST_UNBLOCK_SOURCE: IP_UNBLOCK_SOURCE,
-}  # fmt: skip
-SETTERS |= {
-    IP_IPSEC_POLICY: _policy, IP_XFRM_POLICY: _policy, MCAST_JOIN_GROUP: _join_storage, MCAST_LEAVE_GROUP: _leave_storage,
-}  # fmt: skip
-for _name, _old in BY_STORAGE.items():
-    SETTERS[_name] = lambda k, sk, data, name=_old: _source_storage(k, sk, name, data)  # type: ignore[misc]
-
-
-def get_ip_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
-    """do_ip_getsockopt(): the value, or -errno."""
+def get_ip_option(k: NetKernel, sk: Sock, name: int, asked: bytes = b"") -> bytes | int:
+    """do_ip_getsockopt(): the value, or -errno; `asked`: what the program's buffer holds."""
     values: dict[int, Callable[[], int]] = {
         IP_TOS: lambda: sk.tos,
         IP_TTL: lambda: sk.uc_ttl if sk.uc_ttl >= 0 else int(sk.net.sysctl["ipv4.ip_default_ttl"]),
@@ -516,7 +340,9 @@ def get_ip_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
     if name == IP_UNICAST_IF:
         return sk.uc_index.to_bytes(4, "big")
     if name in (IP_OPTIONS, IP_PKTOPTIONS):
-        return b"" if name == IP_OPTIONS or sk.type == SOCK_STREAM else -ENOPROTOOPT
+        return sk.structs.get((SOL_IP, name), b"") if name == IP_OPTIONS or sk.type == SOCK_STREAM else -ENOPROTOOPT
+    if name in (IP_MSFILTER, MCAST_MSFILTER):
+        return -EINVAL if len(asked) < IP_MSFILTER_SIZE else get_filter(k, sk, name, asked)
     if name == IP_MTU:
         if sk.state != TCP_ESTABLISHED and not sk.rport:
             return -ENOTCONN

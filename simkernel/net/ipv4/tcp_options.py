@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN
-from arch.abi.errno import EINVAL, ENOPROTOOPT, EPERM
+from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EPERM
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOL_TCP, TCP_SAVE_SYN, TCP_SAVED_SYN
@@ -25,6 +25,10 @@ TCP_REPAIR_OFF, TCP_REPAIR_ON, TCP_REPAIR_OFF_NO_WP = 0, 1, -1
 TCP_THIN_LINEAR_TIMEOUTS, TCP_THIN_DUPACK, TCP_USER_TIMEOUT, TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ = range(16, 22)
 TCP_FASTOPEN, TCP_TIMESTAMP, TCP_NOTSENT_LOWAT, TCP_FASTOPEN_CONNECT = 23, 24, 25, 30
 TCP_FASTOPEN_NO_COOKIE, TCP_INQ, TCP_TX_DELAY = 34, 36, 37
+TCP_REPAIR_OPTIONS, TCP_CC_INFO, TCP_REPAIR_WINDOW, TCP_ULP, TCP_FASTOPEN_KEY = 22, 26, 29, 31, 33
+TCP_MD5SIG, TCP_MD5SIG_EXT = 14, 32
+MD5SIG_SIZE, MD5SIG_KEYLEN = 216, 132  # struct tcp_md5sig, and where its length of the key is
+REPAIR_WINDOW_SIZE, FASTOPEN_KEY_SIZE = 20, 16  # bytes
 TCP_MIN_MSS, MAX_TCP_WINDOW, MAX_TCP_KEEPIDLE, MAX_TCP_KEEPCNT = 88, 32767, 32767, 127  # include/net/tcp.h
 TCP_MSS_DEFAULT, TCP_FIN_TIMEOUT_MAX_S, TCP_RTO_MAX_S, MOST_RETRIES = 536, 120, 120, 255
 
@@ -91,10 +95,21 @@ SETTERS: dict[int, Setter] = {
 
 
 def set_tcp_option(k: NetKernel, sk: TcpSock, name: int, data: bytes) -> int:
-    """ENOPROTOOPT, EINVAL, EPERM."""
+    """ENOPROTOOPT, EINVAL, EPERM, ENOENT."""
+    if name == TCP_ULP:  # what lies above TCP is modules'
+        return -ENOENT if data else -EINVAL
+    if name == TCP_FASTOPEN_KEY:
+        if len(data) not in (FASTOPEN_KEY_SIZE, 2 * FASTOPEN_KEY_SIZE):
+            return -EINVAL
+        sk.structs[SOL_TCP, name] = data
+        return 0
     if len(data) < 4:
         return -EINVAL
-    if name in (TCP_REPAIR_QUEUE, TCP_TIMESTAMP):
+    if name in (TCP_MD5SIG, TCP_MD5SIG_EXT):
+        return _md5_key(k, sk, data)
+    if name == TCP_REPAIR_OPTIONS:
+        return -EPERM if sk.options.get((SOL_TCP, TCP_REPAIR)) else -EINVAL
+    if name in (TCP_REPAIR_QUEUE, TCP_TIMESTAMP, TCP_REPAIR_WINDOW):
         return -EPERM
     if name == TCP_REPAIR:
         return _repair(k, sk, int.from_bytes(data[:4], k.mem.byteorder, signed=True))
@@ -117,6 +132,14 @@ def _repair(k: NetKernel, sk: TcpSock, value: int) -> int:
         return -EINVAL
     sk.options[SOL_TCP, TCP_REPAIR] = int(value == TCP_REPAIR_ON)
     return 0
+
+
+def _md5_key(k: NetKernel, sk: TcpSock, data: bytes) -> int:
+    """tcp_v4_parse_md5_keys(): segments have no options here, so there is no key to add (ENOPROTOOPT) and none to take away."""
+    if len(data) < MD5SIG_SIZE or int.from_bytes(data[:2], k.mem.byteorder) != sk.family:
+        return -EINVAL
+    length = int.from_bytes(data[MD5SIG_KEYLEN : MD5SIG_KEYLEN + 2], k.mem.byteorder)
+    return -ENOPROTOOPT if length else -ENOENT
 
 
 def _sysctl(sk: Sock, name: str) -> int:
@@ -150,6 +173,12 @@ def get_tcp_option(k: NetKernel, sk: TcpSock, name: int, room: int = 4) -> bytes
         return _saved_syn(sk, room)
     if name in (TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ):
         return -EINVAL
+    if name == TCP_REPAIR_WINDOW:
+        return -EINVAL if room != REPAIR_WINDOW_SIZE else -EPERM
+    if name in (TCP_CC_INFO, TCP_ULP):
+        return b""
+    if name == TCP_FASTOPEN_KEY:
+        return sk.structs.get((SOL_TCP, name), b"")
     kept = sk.options.get((SOL_TCP, name))
     first: dict[int, Callable[[], int]] = {
         TCP_KEEPIDLE: lambda: _sysctl(sk, "tcp_keepalive_time"),

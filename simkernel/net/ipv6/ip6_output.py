@@ -112,11 +112,18 @@ def ip6_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     return (yield from ask_programs(k, net, sk, k.net.skbs[skb], finish))
 
 
+def _fragment_size(k: NetKernel, sk: int, way: Dst) -> int:
+    """The way's MTU, or less where its sender wants so (IPV6_MTU)."""
+    sock = k.net.socks.get(sk)
+    size = sock.ip6.frag_size if sock is not None and sock.ip6 is not None else 0
+    return min(way.mtu, size) if size else way.mtu
+
+
 def finish(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
     """__ip6_finish_output(): packets that are too long for the way are cut (`yield from`)."""
     way = packet.dst
     assert way is not None
-    if packet.len > way.mtu:
+    if packet.len > _fragment_size(k, sk, way):
         return (yield k.call("ip6_fragment", net, sk, packet.addr, 0))
     return (yield k.call("ip6_finish_output2", net, sk, packet.addr))
 
@@ -185,7 +192,7 @@ def ip6_fragment(k: NetKernel, net: int, sk: int, skb: int, output: int) -> Body
     packet = k.net.skbs[skb]
     way = packet.dst
     assert way is not None
-    mib, mtu = way.dev.net.ipv6.mib, max(way.mtu, IPV6_MIN_MTU)
+    mib, mtu = way.dev.net.ipv6.mib, max(_fragment_size(k, sk, way), IPV6_MIN_MTU)
     if way.input:
         mib["FragFails"] += 1
         yield k.call("icmp6_send", skb, ICMPV6_PKT_TOOBIG, 0, way.mtu, 0, 0)

@@ -170,8 +170,6 @@ def _ranged(name: str, least: int, most: int, unset: int | None = None) -> Calla
 
 
 def _set_mc_hops(k: NetKernel, sk: Sock, value: int) -> int:
-    if sk.type == SOCK_STREAM:
-        return -ENOPROTOOPT
     if not -1 <= value <= 255:
         return -EINVAL
     sk.np.mcast_hops = in6.IPV6_DEFAULT_MCASTHOPS if value == -1 else value
@@ -179,8 +177,6 @@ def _set_mc_hops(k: NetKernel, sk: Sock, value: int) -> int:
 
 
 def _set_mc_if(k: NetKernel, sk: Sock, value: int) -> int:
-    if sk.type == SOCK_STREAM:
-        return -ENOPROTOOPT
     if value and value not in sk.net.devices:
         return -ENODEV
     if value and sk.bound_ifindex not in (0, value):
@@ -204,20 +200,7 @@ def _set_recverr(k: NetKernel, sk: Sock, value: int) -> int:
 
 
 def _set_checksum(k: NetKernel, sk: Sock, value: int) -> int:
-    if sk.type != SOCK_RAW:
-        return -ENOPROTOOPT
     if (value > 0 and value & 1) or sk.protocol == IPPROTO_ICMPV6:
-        return -EINVAL
-    sk.np.checksum_at = max(value, -1)
-    return 0
-
-
-def set_raw_checksum(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """IPV6_CHECKSUM at level SOL_RAW: as at IPPROTO_IPV6, and ICMPv6's may be set, too."""
-    if len(data) < 4:
-        return -EINVAL
-    value = int.from_bytes(data[:4], k.mem.byteorder, signed=True)
-    if value > 0 and value & 1:
         return -EINVAL
     sk.np.checksum_at = max(value, -1)
     return 0
@@ -241,8 +224,6 @@ def _set_dontfrag(k: NetKernel, sk: Sock, value: int) -> int:
 
 
 def _set_hdrincl(k: NetKernel, sk: Sock, value: int) -> int:
-    if sk.type != SOCK_RAW:
-        return -ENOPROTOOPT
     sk.hdrincl = bool(value)
     return 0
 
@@ -269,6 +250,11 @@ NUMBERS: dict[int, Callable[[NetKernel, Sock, int], int]] = {
 }  # fmt: skip
 
 
+NO_STREAM = (in6.IPV6_MULTICAST_IF, in6.IPV6_MULTICAST_HOPS)
+OF_RAW = (in6.IPV6_CHECKSUM, in6.IPV6_HDRINCL)
+ANY_LENGTH = (in6.IPV6_DONTFRAG, in6.IPV6_AUTOFLOWLABEL, in6.IPV6_RECVFRAGSIZE)  # less than four bytes are 0
+
+
 def set_ipv6_option(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
     """do_ipv6_setsockopt().  ENOPROTOOPT, EINVAL and those of each."""
     if name in (in6.IPV6_ADD_MEMBERSHIP, in6.IPV6_DROP_MEMBERSHIP):
@@ -285,9 +271,13 @@ def set_ipv6_option(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
         return 0
     value = int.from_bytes(data[:4], k.mem.byteorder, signed=True) if len(data) >= 4 else 0
     setter = NUMBERS.get(name)
-    if setter is None and name not in (*RECEIVED, *KEPT):
+    if (setter is None and name not in (*RECEIVED, *KEPT)) or (name in NO_STREAM and sk.type == SOCK_STREAM):
         return -ENOPROTOOPT
-    if len(data) < 4:
+    if name in OF_RAW and sk.type != SOCK_RAW:
+        return -ENOPROTOOPT
+    if len(data) < 4 and name not in ANY_LENGTH:
+        return -EINVAL
+    if name == in6.IPV6_RECVERR_RFC4884 and value not in (0, 1):
         return -EINVAL
     if setter is not None:
         return setter(k, sk, value)
@@ -299,9 +289,6 @@ def set_ipv6_option(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
 
 
 def _set_pktinfo(k: NetKernel, sk: Sock, data: bytes) -> int:
-    if not data:
-        sk.np.pktinfo = None
-        return 0
     if len(data) < 20:
         return -EINVAL
     index = int.from_bytes(data[16:20], k.mem.byteorder)
@@ -322,23 +309,33 @@ def _group_device(k: NetKernel, sk: Sock, group: bytes, index: int) -> NetDevice
 
 
 def _membership(k: NetKernel, sk: Sock, joins: bool, data: bytes) -> int:
-    """ipv6_sock_mc_join(), ipv6_sock_mc_drop().  EPROTO, EINVAL, ENODEV, EADDRINUSE, EADDRNOTAVAIL."""
+    """struct ipv6_mreq.  EPROTO, EINVAL and those of the two below."""
     if len(data) < 20:
         return -EINVAL
     if sk.type == SOCK_STREAM:
         return -EPROTO
     group, index = data[:16], int.from_bytes(data[16:20], k.mem.byteorder)
+    return join_group6(k, sk, group, index) if joins else leave_group6(k, sk, group, index)
+
+
+def join_group6(k: NetKernel, sk: Sock, group: bytes, index: int, include: bool = False) -> int:
+    """ipv6_sock_mc_join().  EINVAL, ENODEV, EADDRINUSE."""
     if not is_group(group):
         return -EINVAL
-    if joins:
-        if any(m.group == group and index in (0, m.dev.ifindex) for m in sk.memberships):
-            return -EADDRINUSE
-        dev = _group_device(k, sk, group, index)
-        if dev is None or not dev.has_ipv6:
-            return -ENODEV
-        sk.memberships.insert(0, Membership(dev, group))
-        mcast.join(k, dev, group)
-        return 0
+    if any(m.group == group and index in (0, m.dev.ifindex) for m in sk.memberships):
+        return -EADDRINUSE
+    dev = _group_device(k, sk, group, index)
+    if dev is None or not dev.has_ipv6:
+        return -ENODEV
+    sk.memberships.insert(0, Membership(dev, group, include))
+    mcast.join(k, dev, group)
+    return 0
+
+
+def leave_group6(k: NetKernel, sk: Sock, group: bytes, index: int) -> int:
+    """ipv6_sock_mc_drop().  EINVAL, EADDRNOTAVAIL."""
+    if not is_group(group):
+        return -EINVAL
     for found in sk.memberships:
         if found.group == group and index in (0, found.dev.ifindex):
             _leave(k, sk, found)
@@ -383,12 +380,13 @@ def get_ipv6_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
         in6.IPV6_DONTFRAG: lambda: int(np.dontfrag),
         in6.IPV6_MINHOPCOUNT: lambda: np.min_hopcount,
     }
+    if sk.type == SOCK_RAW:
+        values[in6.IPV6_HDRINCL] = lambda: int(sk.hdrincl)
     order = k.mem.byteorder
     if name == in6.IPV6_UNICAST_IF:
         return np.uc_index.to_bytes(4, "big")
     if name == in6.IPV6_CHECKSUM and sk.type == SOCK_RAW:
-        at = 2 if sk.protocol == IPPROTO_ICMPV6 else np.checksum_at
-        return (at & 0xFFFFFFFF).to_bytes(4, order)
+        return (np.checksum_at & 0xFFFFFFFF).to_bytes(4, order)
     if name == in6.IPV6_MTU:
         if sk.state != TCP_ESTABLISHED and not sk.rport:
             return -ENOTCONN
@@ -407,10 +405,3 @@ def get_ipv6_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
 def scope_to_keep(address: bytes, scope_id: int) -> int:
     """Only link-local addresses keep their device."""
     return scope_id if is_link_local(address) or (is_group(address) and needs_device(address)) else 0
-
-
-def icmpv6_filter(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """ICMPV6_FILTER of a raw socket: bits of the types that are not wanted."""
-    words = [int.from_bytes(data[i : i + 4], k.mem.byteorder) for i in range(0, min(len(data), 32), 4)]
-    sk.np.icmp_filter = sum(word << 32 * i for i, word in enumerate(words))
-    return 0

@@ -36,7 +36,7 @@ def rawv6_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     way = route_output(k, sock.net, destination, extra.source or sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))
     if sock.hdrincl:
         return (yield from _with_header(k, sock, sock.net, way, message.data))
-    body, at = message.data, 2 if sock.protocol == IPPROTO_ICMPV6 else sock.np.checksum_at
+    body, at = message.data, sock.np.checksum_at
     if at >= 0:
         if at + 2 > len(body):
             return -EINVAL

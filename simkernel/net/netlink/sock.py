@@ -447,7 +447,7 @@ def get_netlink_option(k: NetKernel, sk: Sock, name: int, room: int) -> bytes | 
         words = (max(PROTOCOLS[sk.protocol].groups, 32) + 31) // 32
         bits = sum(1 << group - 1 for group in sk.memberships_)
         return b"".join((bits >> 32 * i & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder) for i in range(words))
-    if name not in FLAG_OPTIONS:
+    if name not in FLAG_OPTIONS or name == NETLINK_LISTEN_ALL_NSID:
         return -ENOPROTOOPT
     if room < 4:
         return -EINVAL

@@ -138,8 +138,7 @@ def dump_packet(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     for sk in k.net.packet:
         if sk.net is not request.net:
             continue
-        number = int.from_bytes(sk.protocol.to_bytes(2, k.mem.byteorder), "big")
-        out = wire.pack("2BHI", AF_PACKET, sk.type, number, inode_of(sk)) + cookie(k, wire, sk)
+        out = wire.pack("2BHI", AF_PACKET, sk.type, sk.protocol, inode_of(sk)) + cookie(k, wire, sk)
         if show & PACKET_SHOW_INFO:
             out += wire.attribute(PACKET_DIAG_INFO, wire.pack("6I", sk.bound_ifindex, 0, 0, 0, 0, 0)[:20])
             out += wire.u32(PACKET_DIAG_UID, owner_of(sk))
