@@ -6,8 +6,6 @@ packets one by one), groups of sockets (PACKET_FANOUT), and headers of virtual m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arch.abi.errno import EINVAL, ENODEV, ENOPROTOOPT
 from arch.abi.packet import (
     PACKET_ADD_MEMBERSHIP,
@@ -33,6 +31,7 @@ from arch.abi.packet import (
     PACKET_VERSION,
 )
 from arch.abi.socket import SOL_PACKET
+from arch.records import dataclass
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.registry import set_allmulti, set_promiscuity
 from simkernel.net.core.sock import Sock
