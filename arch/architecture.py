@@ -88,6 +88,9 @@ class SyscallAbi:
     wrapper_prefix: str = ""
     wrapper_since: str | None = None
     other_wrappers: tuple[str, ...] = ()  # prefixes of the handlers of other conventions in the same kernel
+    # Handlers of calls without arguments: what their one function is called, and what else its place is called, by prefix, and since
+    # when that is so.  None: as the others.
+    bare_handlers: tuple[str, tuple[str, ...], str] | None = None
     user_number: str = ""  # CPU register with the number in user mode
     # Order of clone()'s arguments: CONFIG_CLONE_BACKWARDS swaps the last two, CLONE_BACKWARDS2 the first two.
     clone_order: tuple[str, ...] = ("flags", "stack", "parent_tid", "child_tid", "tls")
@@ -167,6 +170,7 @@ class Architecture:
     syscall_chain: tuple[tuple[str, str], ...] = ()
     trap_fields: Mapping[str, str | None] = field(default_factory=dict)  # "error_code"/"orig" -> pt_regs field
     kprobes_on_ftrace: str | None = None  # first version with CONFIG_KPROBES_ON_FTRACE; None: there is none
+    ftrace_ip_offset: int | None = None  # kprobe_ip_offset of those; None: the same
     bpf_jit: bool = False  # bpf/jit/ has this CPU's compiler
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).
@@ -203,6 +207,15 @@ class Architecture:
             stubs={role: self.symbol_name(name, version) for role, name in self.entry.stubs.items()},
             handlers={role: self.symbol_name(name, version) for role, name in self.entry.handlers.items()},
         )
+
+    def kprobe_by_ftrace(self, offset: int, version: KernelVersion) -> bool:
+        """A kprobe at this offset in a function is served by ftrace, not by a breakpoint."""
+        return not offset and self.kprobes_on_ftrace is not None and version.at_least(self.kprobes_on_ftrace)
+
+    def probe_ip_offset(self, offset: int, version: KernelVersion) -> int:
+        """What a kprobe's handler sees in pt_regs ip, minus the probed address."""
+        own = self.ftrace_ip_offset
+        return own if own is not None and self.kprobe_by_ftrace(offset, version) else self.kprobe_ip_offset
 
     # -- the native system-call convention, for short ------------------------------------------------------
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from arch.records import dataclass
 
 
@@ -25,6 +27,9 @@ class CallFacts:
     ipc_third_is_timeout: bool = False  # ipc(SEMTIMEDOP) takes its timeout as the third argument, not the fifth
     ipc_mode_is_wide: bool = False  # struct ipc64_perm's sequence number stands behind two unused bytes
     has_dies: bool = False  # /sys/devices/system/cpu/cpuN/topology has die_* and cluster_*
+    # What the register of the result holds while the way into a call is watched: -ENOSYS, the first argument, or the number (and
+    # -ENOSYS from there on).
+    result_before: Literal["error", "argument", "number"] = "error"
     generic_entry: bool = False  # CONFIG_GENERIC_ENTRY: system calls can be dispatched to user space
     has_soft_dirty: bool = False  # HAVE_ARCH_SOFT_DIRTY: a bit of each page says whether it was written
     vdso_sigreturn: bool = False  # user dispatch lets the calls of the vDSO pass that return from signals

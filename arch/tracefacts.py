@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from arch.abi.errno import EILSEQ
 from arch.abi.version import KernelVersion
 from arch.records import dataclass, field
 
@@ -33,6 +34,7 @@ class EventFrames:
     uprobe: Names = ()
     uretprobe: Names = ()
     trigger: int = 0  # left out by the stacktrace trigger
+    counted: int = 0  # and by one with a count: so many fewer, for the functions that count
     option: int = 0  # by the option
     hist: int = 0  # by a histogram's key
 
@@ -54,6 +56,9 @@ class TraceFacts:
     frames: tuple[tuple[str | None, EventFrames], ...] = ()  # (first version, frames), newest first
     # System calls whose wrapper jumps to a function __do_sys_NAME() that cannot be traced; its name is on the stack.
     sys_bodies: frozenset[str] = frozenset()
+    inside_instruction: int = EILSEQ  # the error of a kprobe that is not at the beginning of an instruction
+    ftrace_site: int = 0  # where in a function ftrace's instruction is; behind the first, no kprobe may be there
+    kprobe_traps: bool = False  # kprobes, unlike return probes, are handled with interrupts off
     entry_hides_caller: bool = False  # a stack that begins at a function's first instruction misses the link register
     # What stands above a function's calls in its place, innermost first; "" is the function itself.
     inside: Mapping[str, Names] = field(default_factory=dict)

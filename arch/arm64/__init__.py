@@ -54,7 +54,7 @@ EMULATOR = EmulatorFacts(
     up_blobs={"cp_sync": _REFRESH},
     syscall_insn_size=4,
     syscall_number_register="x8",
-    syscall_fill={"orig_x0": "x0", "syscallno": "x8", "regs[0]": -38, "stackframe[0]": 0, "stackframe[1]": 0},
+    syscall_fill={"orig_x0": "x0", "syscallno": "x8", "stackframe[0]": 0, "stackframe[1]": 0},
     trap_fill={"orig_x0": "x0", "syscallno": -1, "stackframe[0]": 0, "stackframe[1]": 0},
     probe_fill={"orig_x0": 0, "syscallno": -1},
     read_only_fields=("pstate",),
@@ -163,6 +163,7 @@ ARCHITECTURE = Architecture(
         user_regs=(*(f"regs[{i}]" for i in range(31)), "sp", "pc", "pstate"),
         audit_arch=0xC00000B7,
         sysemu_since="5.3",
+        result_before="argument",
     ),
     elf_machine=183,  # EM_AARCH64
     elf_class=2,
@@ -225,7 +226,11 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x0000AAAAAAAA0000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
-    own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
+    own_names={
+        "el0_svc_common": "el0_svc_common.constprop.0",
+        "exit_to_user_mode_loop": "do_notify_resume",
+        "arch_do_signal_or_restart": "do_signal",
+    },
     syscall_chain=(  # arch/arm64/kernel/syscall.c
         ("void do_el0_svc(struct pt_regs *regs)", "5.5"),
         ("void el0_svc_common(struct pt_regs *regs, int scno, int sc_nr, const syscall_fn_t *syscall_table)", "4.19"),

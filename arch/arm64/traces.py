@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.errno import EINVAL
 from arch.tracefacts import EventFrames, TraceFacts
 
 _TRAP = (
@@ -14,6 +15,10 @@ TRACES = TraceFacts(
     folded_resched=True,
     zero_flags_irqs_on=True,
     entry_hides_caller=True,
+    inside_instruction=EINVAL,
+    ftrace_site=4,
+    kprobe_traps=True,
+    inside={"el0_svc": ("", "el0t_64_sync_handler")},
     frames=(
         ("5.17", EventFrames(
             iterator="always",
@@ -24,7 +29,7 @@ TRACES = TraceFacts(
             kprobe_trap=_TRAP,
             kretprobe=("kretprobe_trace_func", "kretprobe_dispatcher", "__kretprobe_trampoline_handler",
                        "trampoline_probe_handler", "__kretprobe_trampoline"),
-            trigger=0, option=2, hist=3,
+            trigger=1, counted=1, option=2, hist=3,
         )),
     ),
 )  # fmt: skip

@@ -197,6 +197,7 @@ ARCHITECTURE = Architecture(
             numbers=NUMBERS,
             insn=bytes.fromhex("cd80"),
             wrapper_prefix="__ia32_sys_",
+            bare_handlers=("__do_sys_", ("__ia32_sys_",), "5.7"),
             wrapper_since="4.17",
             user_number="eax",
             clone_order=("flags", "stack", "parent_tid", "tls", "child_tid"),

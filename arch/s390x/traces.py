@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from arch.abi.errno import EINVAL
 from arch.tracefacts import EventFrames, TraceFacts
 
 TRACES = TraceFacts(
     sibling_calls="4.17",
+    inside_instruction=EINVAL,
     frames=(
         ("5.17", EventFrames(
             iterator="always",

@@ -285,6 +285,7 @@ ARCHITECTURE = Architecture(
             insn=bytes.fromhex("0f05"),
             wrapper_prefix="__x64_sys_",
             wrapper_since="4.17",
+            bare_handlers=("__do_sys_", ("__ia32_sys_", "__x64_sys_"), "5.7"),
             other_wrappers=("__ia32_sys_", "__ia32_compat_sys_", "__x64_compat_sys_"),
             user_number="rax",
         ),

@@ -28,7 +28,6 @@ TRACES = TraceFacts(
             syscall_commit=(),
             syscall_enter=("syscall_trace_enter.constprop.0",),
             syscall_exit=("syscall_exit_to_user_mode",),
-            syscall_inside=("do_syscall_64",),
             kprobe_trap=("kprobe_ftrace_handler", "ftrace_ops_assist_func", _OUTSIDE),
             kretprobe=("kretprobe_trace_func", "kretprobe_dispatcher", "__kretprobe_trampoline_handler", "trampoline_handler"),
             uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
@@ -42,6 +41,5 @@ TRACES = TraceFacts(
     inside={
         "exc_page_fault": ("do_user_addr_fault", ""),
         "__wake_up": ("__wake_up_common", "__wake_up_common_lock"),
-        "__x64_sys_close": ("close_fd", ""),
     },
 )  # fmt: skip

@@ -382,14 +382,35 @@ def __fput(k: FsKernel, file_addr: int) -> Body:
     return 0
 
 
+@kernel_function("int close_fd(unsigned int fd)", source="fs/file.c", since="5.11", until="6.6")
+def close_fd(k: FsKernel, fd: int) -> Body:
+    """Close a descriptor of the running task; EBADF."""
+    return (yield from _close(k, fd))
+
+
+@kernel_function(
+    "int __close_fd(struct files_struct *files, unsigned int fd)", source="fs/file.c", since="3.8", until="5.11"
+)
+def __close_fd(k: FsKernel, files: int, fd: int) -> Body:
+    """The form that is told whose."""
+    return (yield from _close(k, fd))
+
+
+def _close(k: FsKernel, fd: int) -> Steps[int]:
+    """The descriptor is free before its file is closed."""
+    files = files_of(k.current)
+    file = files.remove(fd)
+    return -EBADF if file is None else (yield k.call("filp_close", file.addr, files.addr))
+
+
 @syscall("close", "unsigned int fd", source="fs/open.c")
 def sys_close(k: FsKernel, fd: int) -> Body:
     """close(2)."""
-    files = files_of(k.current)
-    file = files.remove(fd)
-    if file is None:
-        return -EBADF
-    return (yield k.call("filp_close", file.addr, files.addr))
+    if k.version.at_least("6.6"):
+        return (yield from _close(k, fd))
+    if k.version.at_least("5.11"):
+        return (yield k.call("close_fd", fd))
+    return (yield k.call("__close_fd", files_of(k.current).addr, fd))
 
 
 @syscall("close_range", "unsigned int fd, unsigned int max_fd, unsigned int flags", source="fs/open.c", since="5.9")

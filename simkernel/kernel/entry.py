@@ -57,6 +57,7 @@ def make_syscall_body(k: KernelFace) -> Function:
     clock, cpus, syscalls = k.clock, k.cpus, k.syscalls
     table, count, charge_user = syscalls.table, syscalls.counts.add, cpus.charge_user
     unpackers = [layout.fields[field] for field in k.abi.args]
+    shows_number = k.arch.calls.result_before == "number"
     enter_point, exit_point = k.tracepoints.point("sys_enter"), k.tracepoints.point("sys_exit")
 
     def do_syscall(k: KernelFace, regs: int, nr: int) -> Body:
@@ -69,7 +70,11 @@ def make_syscall_body(k: KernelFace) -> Function:
         if syscalls.strace is not None:
             nr = syscalls.enter(regs, nr)
         elif observed:
+            if shows_number:
+                pack(buf, regs - base, nr & mask)
             enter_point.fire(regs, nr)
+            if shows_number:
+                pack(buf, regs - base, -ENOSYS & mask)
         if task.syscall_work:
             nr = yield from syscall_trace_enter(k, regs, nr)
         target = table.get(nr)
@@ -108,10 +113,13 @@ def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
     preset = k.regs.orig_field != k.abi.result
     if task.syscall_work & WORK_USER_DISPATCH and syscall_user_dispatch(k, regs, nr):
         return SKIPPED
-    if preset:
-        k.regs.set(regs, k.abi.result, -ENOSYS)
+    before = k.arch.calls.result_before
+    if preset and (before != "argument" or nr == -1):
+        k.regs.set(regs, k.abi.result, nr if before == "number" else -ENOSYS)
     if (work := task.syscall_work) & (WORK_TRACE | WORK_EMU):
         yield from report_syscall(k, True)
+        if before == "number":
+            k.regs.set(regs, k.abi.result, -ENOSYS)
         if work & WORK_EMU:  # the call is the tracer's
             return SKIPPED
         if preset and k.abi.number == k.regs.orig_field:
@@ -124,6 +132,8 @@ def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
         if not (yield from secure_computing(k)):
             return SKIPPED
         nr = task.syscall_nr  # a tracer may have put another in its place
+        if before == "number":
+            k.regs.set(regs, k.abi.result, -ENOSYS)
     return nr
 
 

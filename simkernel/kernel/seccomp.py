@@ -86,7 +86,7 @@ def __seccomp_filter(k: KernelFace, nr: int, sd: int, recheck: int) -> Body:
         k.regs.set(regs, k.abi.result, -min(data, MAX_ERRNO))
         return -1
     if action == RET_TRAP:
-        k.regs.set(regs, k.abi.result, nr)
+        k.regs.set(regs, k.abi.result, k.regs.get(regs, k.regs.orig_field))  # syscall_rollback()
         info = SigInfo(SIGSYS, SYS_SECCOMP)
         info.addr, info.errno, info.call = (
             k.regs.get(regs, k.arch.instruction_pointer),

@@ -128,8 +128,21 @@ class Syscalls(Watched):
         since = self.abi.wrapper_since
         defined = define_name(self.arch.word, name)
         if since is not None and self.version.at_least(since):
-            return self.abi.wrapper_prefix + defined, True
+            bare = self._bare(name)
+            return (self.abi.wrapper_prefix if bare is None else bare[0]) + defined, True
         return "sys_" + defined, False
+
+    def _bare(self, name: str) -> tuple[str, tuple[str, ...]] | None:
+        """(prefix of its one function, those of its other names) of a call that has no arguments; None: it is as others are."""
+        bare = self.abi.bare_handlers
+        if bare is None or self.declared[name].prototype.params or not self.version.at_least(bare[2]):
+            return None
+        return bare[:2]
+
+    def other_names(self, name: str) -> tuple[str, ...]:
+        """What else the place of a system call's handler is called."""
+        bare = self._bare(name)
+        return () if bare is None else tuple(prefix + define_name(self.arch.word, name) for prefix in bare[1])
 
     def absent(self, nr: int) -> int:
         """A call that does not exist here: counted."""

@@ -92,7 +92,10 @@ class Text:
         """Lay out every function of this version; compile how each is entered.  `entry`: the entry code's handlers."""
         functions = self.functions
         for function in entry:
-            functions[function.name] = Function(function, function.prototype, False)
+            symbol = self.arch.own_names.get(function.name, function.name)
+            functions[symbol] = Function(function, function.prototype, False)
+            if symbol != function.name:
+                self.symbol_of[function.name] = symbol
         for function in KERNEL_FUNCTIONS:
             if function.exists_in(self.version):
                 symbol = self.arch.own_names.get(function.name) or function.name_in(self.version)
@@ -115,7 +118,12 @@ class Text:
         for name, symbol in syscalls.symbols.items():
             found = functions[symbol]
             count = None if found.wrapped else self.engine.words_of(found.prototype)
-            syscalls.table[syscalls.abi.numbers[name]] = (self.image.address(symbol), count)
+            address = self.image.address(symbol)
+            syscalls.table[syscalls.abi.numbers[name]] = (address, count)
+            for other in syscalls.other_names(name):
+                self.symbols.add(other, address, self.symbols[symbol].size)
+                self._addresses[other] = address
+                self.symbol_of[other] = symbol
 
     def _compile(self, names: list[str], indices: list[int]) -> None:
         """Functions are compiled when first entered: most functions of a kernel are never reached in one run."""

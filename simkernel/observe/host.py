@@ -239,9 +239,11 @@ class Host(BpfSide):
 
     def arm(self, addr: int, handler: ProbeHandler, native: NativeHandler | None = None) -> None:
         """A hook on that instruction."""
-        found, first = self.symbols.lookup(addr), self.arch.kprobes_on_ftrace
-        entry = found is not None and not found[1] and first is not None and self.version.at_least(first)
-        probe = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset, native=native, entry=entry)
+        found = self.symbols.lookup(addr)
+        offset = found[1] if found is not None else -1
+        by_ftrace = self.arch.kprobe_by_ftrace(offset, self.version)
+        ip_offset = self.arch.probe_ip_offset(offset, self.version)
+        probe = self.k.cpu.add_probe(addr, handler, ip_offset, native=native, entry=by_ftrace)
         self._probes[addr, handler] = probe
         self.k.text.set_probed(addr, True)
 

@@ -156,7 +156,7 @@ class Builder:
         k, arch = self.k, self.k.arch
         regs = self.pt_regs(*args)
         layout = k.cpu.layout
-        layout.set(k.mem, regs.addr, arch.instruction_pointer, function + arch.kprobe_ip_offset)
+        layout.set(k.mem, regs.addr, arch.instruction_pointer, function + arch.probe_ip_offset(0, k.version))
         layout.set(k.mem, regs.addr, arch.stack_pointer, k.mem.alloc(BUILT_STACK_BYTES) + BUILT_STACK_BYTES // 2)
         arch.set_return_address(k.mem, regs.addr, k.text.address_of("schedule"), layout)
         return regs

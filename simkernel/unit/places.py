@@ -43,7 +43,7 @@ def near(name: str, names: Iterable[str]) -> str:
 
 def function_address(k: Kernel, name: str) -> int:
     """Of a kernel function; CallError."""
-    found = k.text.functions.get(name)
+    found = k.text.functions.get(k.text.symbol_of.get(name, name))
     if found is None:
         raise CallError(f"no kernel function is named {name}{near(name, k.text.functions)}")
     return k.text.address_of(name)

@@ -8,13 +8,15 @@ BOOT_COMMAND as in record_tracefs.py.  --twice: only the names that several symb
 from __future__ import annotations
 
 import lzma
+import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "tracing/tracers/recorded"
+OURS = re.compile(r"(?!.*\.cold)[A-Za-z_]")  # not what compilers cut off, nor the marks of assemblers
 MARK = b"=== functions\n"
 
 
@@ -23,9 +25,11 @@ def main() -> int:
     kernel, *command = (word for word in sys.argv[1:] if word != "--twice")
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "out"
-        ask = "(cat /proc/kallsyms; echo === functions; cat /sys/kernel/tracing/available_filter_functions) > /tmp/out"
+        ask = "(cat /proc/kallsyms; echo === functions; cat /sys/kernel/tracing/available_filter_functions"
+        ask += "; echo === blacklist; cat /sys/kernel/debug/kprobes/blacklist) > /tmp/out"
         subprocess.run([*command, "-o", str(out), ask], check=True)
-        symbols, _, functions = out.read_bytes().partition(MARK)
+        symbols, _, rest = out.read_bytes().partition(MARK)
+        functions, _, blacklist = rest.partition(b"=== blacklist\n")
     letters: defaultdict[str, str] = defaultdict(str)
     for line in symbols.decode().splitlines():
         words = line.split()
@@ -34,10 +38,20 @@ def main() -> int:
     twice = {name: found for name, found in letters.items() if len(found) > 1 and found.lower().count("t")}
     keep(f"{kernel}.twice", "".join(f"{name} {found}\n" for name, found in sorted(twice.items())))
     if not only_twice:
-        names = functions.decode().split()
-        assert Counter(names).keys() & letters.keys()
-        keep(f"{kernel}.functions", "".join(f"{name} t\n" if letters[name] == "t" else f"{name}\n" for name in names))
+        names = [line for line in functions.decode().splitlines() if "[" not in line]  # without modules' functions
+        black = dict.fromkeys(line.split()[-1] for line in blacklist.decode().splitlines())
+        traced = set(names)
+        assert traced & letters.keys()
+        keep_letters(f"{kernel}.functions", names, letters)
+        others = [name for name, found in letters.items() if "t" in found.lower() and name not in traced | black.keys()]
+        refused = [*(name for name in others if OURS.match(name)), *black]
+        keep_letters(f"{kernel}.refused", refused, letters)
     return 0
+
+
+def keep_letters(name: str, names: list[str], letters: dict[str, str]) -> None:
+    """Names, and a `t` behind those that are static."""
+    keep(name, "".join(f"{name} t\n" if letters[name] == "t" else f"{name}\n" for name in names))
 
 
 def keep(name: str, text: str) -> None:

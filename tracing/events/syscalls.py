@@ -64,6 +64,10 @@ class SyscallEvent(LazyEvent):
         self.runs = 0  # that Python put contexts together for
         self.starter: Callable[..., int | None] | None = None  # runs programs; None: Python has to
 
+    def left(self, frames: EventFrames) -> Names:
+        """The entry code calls tracing from where it is."""
+        return frames.syscall_inside
+
     def users_changed(self) -> None:
         self.calls, self._native = 0, None
         self.runs, self.starter = 0, None

@@ -192,6 +192,10 @@ class TracepointEvent(LazyEvent):
             return ()
         return frames.syscall_enter if self.name == "sys_enter" else frames.syscall_exit
 
+    def left(self, frames: EventFrames) -> Names:
+        """Of the entry code."""
+        return frames.syscall_inside if self.system == "raw_syscalls" else ()
+
     def reg(self, kind: str) -> None:
         """Hang the callback of that kind of user on the tracepoint."""
         self.tracepoint.add(self.trace if kind == FTRACE else self.perf_trace)

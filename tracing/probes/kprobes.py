@@ -16,7 +16,7 @@ import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator
 
-from arch.abi.errno import EILSEQ, EINVAL, ENOENT
+from arch.abi.errno import EINVAL, ENOENT
 from arch.errors import KernelError
 from arch.native.handler import NativeHandler
 from tracing.board import Board
@@ -176,9 +176,11 @@ class Kprobes:
             raise KernelError(EINVAL, f"{name} is on the kprobe blacklist")
         found = self.host.symbols.lookup(addr)
         if found is not None and found[1]:
-            boundaries = self.host.boundaries(found[0])
-            if addr not in boundaries:
-                raise KernelError(EILSEQ, f"{addr:#x} is inside an instruction")
+            facts = self.host.arch.traces
+            if addr not in self.host.boundaries(found[0]):
+                raise KernelError(facts.inside_instruction, f"{addr:#x} is inside an instruction")
+            if found[1] == facts.ftrace_site:
+                raise KernelError(EINVAL, f"{addr:#x} is ftrace's, which serves no kprobes here")
 
     def register(self, kp: Kprobe) -> None:
         """register_kprobe().  EINVAL, ENOENT, EILSEQ."""
@@ -469,9 +471,7 @@ class Kprobes:
     def on_ftrace(self, kp: Kprobe) -> bool:
         """The probe sits on the function's ftrace site."""
         found = self.host.symbols.lookup(kp.addr)
-        on_entry = found is not None and not found[1]
-        first = self.host.arch.kprobes_on_ftrace
-        return on_entry and first is not None and self.host.version.at_least(first)
+        return found is not None and self.host.arch.kprobe_by_ftrace(found[1], self.host.version)
 
     def list_lines(self) -> Iterator[str]:
         """debugfs kprobes/list; kprobes.c:report_probe()."""

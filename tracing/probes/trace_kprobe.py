@@ -7,6 +7,7 @@ import ctypes
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from arch.tracefacts import EventFrames, Names
+from tracing.board import Board
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes import compiled
 from tracing.probes.args import ProbeArg
@@ -18,6 +19,12 @@ from tracing.record.recorder import Recorder
 from tracing.record.stack import Reader
 
 
+def flags_of_handler(board: Board, is_return: bool) -> int:
+    """TRACE_FLAG_* of an event of a probe, beside those of what it interrupted."""
+    traps = board.host.arch.traces.kprobe_traps and not is_return
+    return TRACE_FLAG_IRQS_OFF if traps or not board.features.irqs_on_in_ftrace_probes else 0
+
+
 class KprobeEvent(ProbeEvent):
     """Printed as `NAME: (SYM+OFF/SIZE) a=...`, a return as `NAME: (CALLER+OFF/SIZE <- FUNC) ...`."""
 
@@ -25,7 +32,7 @@ class KprobeEvent(ProbeEvent):
 
     def __init__(self, recorder: Recorder, group: str, name: str, args: list[ProbeArg], is_return: bool) -> None:
         super().__init__(recorder, group, name, args, is_return)
-        self.handler_flags = 0 if self.board.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
+        self.handler_flags = flags_of_handler(self.board, is_return)
 
     def above(self, frames: EventFrames) -> Names:
         """From the probed instruction, or the return, to the event."""
@@ -66,7 +73,7 @@ class TraceKprobe(TraceProbe):
         self.offset = offset
         self.addr = addr
         self.waits_for_module = False
-        self.held_flags = 0 if self.board.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
+        self.held_flags = flags_of_handler(self.board, is_return)
         self.rp: Kretprobe | None = None
         if is_return:
             self.rp = Kretprobe(self.returned, symbol or None, addr, maxactive, disabled=True)

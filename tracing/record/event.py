@@ -371,10 +371,19 @@ class TraceEvent:
         """Functions on the stack between the reader and the place that fired the event, innermost first."""
         return frames.commit
 
+    def left(self, frames: EventFrames) -> Names:
+        """Functions that the machine has on its stack and a real kernel, where the event fires, has not."""
+        return ()
+
     def stack(self, regs: int, reader: Reader) -> list[int]:
         """The kernel's stack as a reader sees it; `regs` is a probe's pt_regs, or 0."""
         frames, walked = frames_of(self.board), self.host.stack_trace(regs)
-        return walked if frames is None else seen(self.board, frames, self.above(frames), reader, walked)
+        if frames is None:
+            return walked
+        if left := self.left(frames):
+            lookup = self.host.symbols.lookup
+            walked = [address for address in walked if (found := lookup(address)) is None or found[0] not in left]
+        return seen(self.board, frames, self.above(frames), reader, walked)
 
     def header(self, preempt_extra: int = 0, flags_extra: int = 0) -> bytes:
         """struct trace_entry of an event that fires now."""

@@ -14,9 +14,10 @@ from tracing.board import Board
 
 
 class Reader(Enum):
-    """Who asks for a stack; the value is the field with the number of frames that it leaves out."""
+    """Who asks for a stack; how many frames that leaves out, left_out() says."""
 
     TRIGGER = "trigger"
+    COUNTED_TRIGGER = "counted"
     OPTION = "option"
     HIST = "hist"
 
@@ -28,7 +29,12 @@ def frames_of(board: Board) -> EventFrames | None:
 
 def left_out(frames: EventFrames, reader: Reader) -> int:
     """How many frames, from the top."""
-    return {Reader.TRIGGER: frames.trigger, Reader.OPTION: frames.option, Reader.HIST: frames.hist}[reader]
+    return {
+        Reader.TRIGGER: frames.trigger,
+        Reader.COUNTED_TRIGGER: frames.trigger - frames.counted,
+        Reader.OPTION: frames.option,
+        Reader.HIST: frames.hist,
+    }[reader]
 
 
 def seen(board: Board, frames: EventFrames, above: Sequence[str], reader: Reader, walked: list[int]) -> list[int]:

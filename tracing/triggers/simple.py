@@ -68,7 +68,8 @@ class StackTrace(CountedTrigger):
     def run(self, record: bytes, regs: int) -> None:
         """stacktrace_trigger()."""
         if self.spend():
-            self.file.array.stack_entry(self.file.event.stack(regs, Reader.TRIGGER), record)
+            reader = Reader.TRIGGER if self.count == -1 else Reader.COUNTED_TRIGGER
+            self.file.array.stack_entry(self.file.event.stack(regs, reader), record)
 
 
 class SwitchTrigger(CountedTrigger):

@@ -2,8 +2,8 @@
 with a `t` behind those that are static.
 
 Most of them this machine never calls: they are listed, filters and probes take them, and they stay silent.
-ARCH-VERSION.refused.xz has the other functions of that kernel's text, and those on its kprobe blacklist: no event's probe may
-be in them.  ARCH-VERSION.twice.xz has the names that several symbols share, a function's among them, with the letter of each
+ARCH-VERSION.refused.xz has the other functions of that kernel's text, and those on its kprobe blacklist, in the same form: no
+event's probe may be in them.  ARCH-VERSION.twice.xz has the names that several symbols share, a function's among them, with the letter of each
 in order of address: a probe by such a name is refused.  Written by tests/tools/record_functions.py.
 """
 
@@ -44,8 +44,9 @@ def shared_names(arch: str, version: KernelVersion) -> dict[str, str]:
 
 @cache
 def static_functions(arch: str, version: KernelVersion) -> frozenset[str]:
-    """Those of functions_of() that kallsyms shows with a `t`."""
-    return frozenset(name for name, letter in _table(arch, _short(version), "functions") if letter)
+    """Those of functions_of() and refused_functions() that kallsyms shows with a `t`."""
+    lines = (line for kind in ("functions", "refused") for line in _table(arch, _short(version), kind))
+    return frozenset(name for name, letter in lines if letter)
 
 
 @cache
