@@ -133,6 +133,7 @@ def install(k: FsKernel) -> Vfs:
     k.vfs.cgroups.on_event = lambda group, name, node: tell_watchers(k, group, name, node)
     k.tasks.exit_hooks.append(lambda task: _leave(k, task))
     vfs.mounts.when_gone.append(lambda mnt: vfs.namespaces.released())
+    nsproxy.install_ucounts(k)
     _give_boot_tasks_files(vfs)
     return vfs
 

@@ -11,6 +11,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Board, Dentry, File, FileOperations, Inode, Mount, Path
 from simkernel.kernel.namespaces import KINDS, Namespace, Numbers
+from simkernel.kernel.ucount import Ucounts
 from simkernel.kernel.user_namespace import munged, state_of, user_ns
 
 # include/uapi/linux/nsfs.h
@@ -95,6 +96,7 @@ class Namespaces:
     def __init__(self, mnt: Mount) -> None:
         self.mnt = mnt
         self.numbers = Numbers()
+        self.ucounts = Ucounts()
         self.made: dict[int, Path] = {}
         self.when_released: list[Callable[[], None]] = []  # told when a task or a file has let go of one
         self.closing: Inode | None = None

@@ -39,6 +39,7 @@ from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, TimeNamespace, 
 from simkernel.kernel.pid_namespace import MAX_PID_LEVEL, PidNamespace
 from simkernel.kernel.security import may
 from simkernel.kernel.task import Task
+from simkernel.kernel.ucount import limit_name
 from simkernel.kernel.user_namespace import (
     MAX_USER_LEVEL,
     UserNamespace,
@@ -71,8 +72,6 @@ def _state(k: FsKernel, kind: str, task: Task, owner: Namespace | None) -> objec
         return copies[top]
     if kind == "pid":
         outer = pid_space(k.current.namespaces)
-        if outer is not task_space(k):
-            raise KernelError(EINVAL, "unshared already")
         if (outer.level if outer is not None else 0) >= MAX_PID_LEVEL:
             raise KernelError(ENOSPC, "too deep")
         k.tasks.nested = True
@@ -110,16 +109,20 @@ def pid_space(proxy: Proxy) -> PidNamespace | None:
 def new_user_ns(k: FsKernel, task: Task) -> Namespace:
     """create_user_ns(), for a task whose credentials are its own.  ENOSPC, EPERM."""
     outer, cred = user_ns(k.current), k.current.cred
-    if outer is not None and state_of(outer).level >= MAX_USER_LEVEL:
-        raise KernelError(ENOSPC, "too deep")
-    if _chrooted(k):
-        raise KernelError(EPERM, "the root is not that of the mount namespace")
     if not k.vfs.sysctl["kernel.unprivileged_userns_clone"] and not k.capable(CAP_SYS_ADMIN):
         raise KernelError(EPERM, "kernel.unprivileged_userns_clone is 0")
+    if outer is not None and state_of(outer).level >= MAX_USER_LEVEL:
+        raise KernelError(ENOSPC, "too deep")
+    ucounts = k.vfs.namespaces.ucounts
+    charged = ucounts.accounts(k.current, outer)
+    ucounts.check("user", charged)
+    if _chrooted(k):
+        raise KernelError(EPERM, "the root is not that of the mount namespace")
     if not is_mapped(outer, cred.euid, cred.egid):
         raise KernelError(EPERM, "nobody there")
     made = k.vfs.namespaces.numbers.new("user", UserNamespace(outer, cred.euid, cred.egid), outer)
     made.parent = outer
+    ucounts.charge(made, charged)
     create_user_ns(k, task, made)
     return made
 
@@ -140,12 +143,19 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
         proxy["user"] = new_user_ns(k, task)
     elif flags & HERE and not ns_capable(k.current, proxy.get("user"), CAP_SYS_ADMIN):
         raise KernelError(EPERM)
+    if flags & CLONE_NEWPID and pid_space(k.current.namespaces) is not task_space(k):
+        raise KernelError(EINVAL, "unshared already")
+    ucounts, kinds = k.vfs.namespaces.ucounts, [kind for kind, (flag, _) in KINDS.items() if flags & flag & HERE]
+    charged = ucounts.accounts(task, proxy.get("user"))
+    for kind in kinds:
+        ucounts.check(kind, charged)
     for kind, (flag, _) in KINDS.items():
         if flags & flag & HERE:
             made = k.vfs.namespaces.numbers.new(kind, _state(k, kind, task, proxy.get("user")), proxy.get("user"))
             made.parent = proxy.get(kind) if kind == "pid" else None
             if isinstance(made.state, PidNamespace):
                 made.state.holder = made
+            ucounts.charge(made, charged)
             if kind == "net":
                 k.vfs.namespaces.make_net(made)
             proxy[kind] = made
@@ -335,6 +345,35 @@ def in_use(k: FsKernel, namespace: Namespace) -> bool:
         return True
     inodes = k.vfs.namespaces.inodes(namespace)
     return k.vfs.namespaces.opened(namespace) or any(mnt.mnt_root.inode in inodes for mnt in k.vfs.mounts)
+
+
+def install_ucounts(k: FsKernel) -> None:
+    """setup_userns_sysctls(): each user namespace has limits of its own, which whoever is in it reads and sets."""
+    ucounts, table = k.vfs.namespaces.ucounts, k.vfs.sysctl
+    ucounts.in_use = lambda candidates: _alive(k, candidates)
+    for kind in KINDS:
+        name = limit_name(kind)
+        if name not in table:
+            continue
+        ucounts.set_limit(None, kind, table[name])
+        table.readers[name] = lambda kind=kind: ucounts.limit(user_ns(k.current), kind)  # type: ignore[misc]
+        table.on_write(name, lambda value, kind=kind: ucounts.set_limit(user_ns(k.current), kind, value))  # type: ignore[misc]
+
+
+def _alive(k: FsKernel, candidates: list[Namespace]) -> set[int]:
+    """ids of those that a task is in, that a file or a mount holds, or that another of these belongs to."""
+    found = {id(n): n for t in k.tasks.by_pid.values() if not t.exit_state for n in t.namespaces.values()}
+    roots = {mnt.mnt_root.inode for mnt in k.vfs.mounts}
+    for each in candidates:
+        if k.vfs.namespaces.opened(each) or not roots.isdisjoint(k.vfs.namespaces.inodes(each)):
+            found[id(each)] = each
+    held = set(found)
+    for each in found.values():
+        above = each.owner if each.kind != "user" else each.parent
+        while above is not None and id(above) not in held:
+            held.add(id(above))
+            above = above.parent
+    return held
 
 
 def left_behind(k: FsKernel, old: Proxy) -> None:

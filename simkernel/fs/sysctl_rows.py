@@ -205,7 +205,6 @@ ENTRIES = (
     Entry("kernel.sched_rt_runtime_us", 950000, low=-1),
     Entry("kernel.sched_schedstats", 0, low=0, high=1, since="4.6", admin="write"),
     Entry("kernel.seccomp.actions_avail", "kill_process kill_thread trap errno user_notif trace log allow", mode=0o444, since="4.14"),
-    Entry("kernel.shm_rmid_forced", 0, low=0, high=1),
     Entry("kernel.soft_watchdog", 1, low=0, high=1),
     Entry("kernel.softlockup_all_cpu_backtrace", 0, low=0, high=1),
     Entry("kernel.softlockup_panic", 0, low=0, high=1),

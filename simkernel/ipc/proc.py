@@ -11,7 +11,7 @@ from simkernel.fs.nodes import PseudoFile
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.msg import MsgQueue
 from simkernel.ipc.sem import SemArray
-from simkernel.ipc.shm import Segment
+from simkernel.ipc.shm import Segment, set_rmid_forced
 from simkernel.ipc.util import IpcIds, IpcObject
 
 
@@ -59,6 +59,10 @@ def install_proc(k: IpcKernel) -> None:
     sysctls = k.vfs.proc_root.subdir("sys").subdir("kernel")
     for name in ("msgmax", "msgmnb", "msgmni", "shmmax", "shmall", "shmmni"):
         sysctls.add(name, _number(k, name))
+    sysctls.add(
+        "shm_rmid_forced",
+        PseudoFile(lambda: f"{k.ipc.shm_rmid_forced}\n", lambda data: set_rmid_forced(k, _value(data))),
+    )
     for name in ("msg", "sem", "shm"):
         sysctls.add(f"{name}_next_id", _next_id(k, name))
     sysctls.add("sem", PseudoFile(lambda: "\t".join(map(str, k.ipc.sem_limits)) + "\n", lambda data: _set_sem(k, data)))

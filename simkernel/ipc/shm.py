@@ -41,6 +41,7 @@ from simkernel.kernel.areas import Vma, page_up
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.task import Task
 
 SHMLBA = PAGE_SIZE
 
@@ -58,6 +59,8 @@ class Segment(IpcObject):
         self.file.private_data = self
         self.file.f_inode.i_size = size
         self.destroyed = False  # IPC_RMID: goes with the last who has it attached
+        self.kept = True  # by the namespace: it stays when nobody has it attached
+        self.creator: Task | None = k.current  # until that ends
 
     def attached(self, k: IpcKernel) -> Iterator[tuple[Mm, Vma]]:
         """Where it is mapped."""
@@ -97,8 +100,9 @@ SHM_FILE_OPERATIONS = FileOperations(
 def forget(k: IpcKernel, item: IpcObject) -> None:
     """do_shm_rmid(): the namespace is gone; whoever has it attached keeps its pages."""
     assert isinstance(item, Segment)
-    if not item.destroyed:
-        item.destroyed = True
+    item.destroyed = True
+    if item.kept:
+        item.kept = False
         k.vfs.put_file(item.file)
 
 
@@ -171,6 +175,8 @@ def do_shmat(k: IpcKernel, shmid: int, addr: int, flags: int, raddr: int, lba: i
     finally:
         segment.file.f_flags = O_RDWR
     segment.atime, segment.lpid = seconds(k), k.current.tgid
+    if k.ipc.shm_rmid_forced:
+        _let_go(segment)
     return where
 
 
@@ -241,7 +247,38 @@ def do_shm_rmid(k: IpcKernel, segment: Segment) -> None:
         segment.mode |= SHM_DEST
         k.ipc.shm.hide(segment)
     segment.destroyed = True
-    segment.file.put()
+    _let_go(segment)
+
+
+def _let_go(segment: Segment) -> None:
+    """It goes with the last who has it attached, or at once."""
+    if segment.kept:
+        segment.kept = False
+        segment.file.put()
+
+
+def set_rmid_forced(k: IpcKernel, value: int) -> None:
+    """proc_ipc_dointvec_minmax_orphans(): kernel.shm_rmid_forced.  EINVAL."""
+    if value not in (0, 1):
+        raise KernelError(EINVAL)
+    k.ipc.shm_rmid_forced = value
+    for segment in list(k.ipc.shm):
+        assert isinstance(segment, Segment)
+        if value and (segment.creator is None or segment.nattch(k)):
+            _let_go(segment)
+        elif not value and not segment.kept and not segment.destroyed:
+            segment.kept = True
+            segment.file.get()
+
+
+def exit_shm(k: IpcKernel, gone: Task) -> None:
+    """Who made segments ends: with kernel.shm_rmid_forced those that nobody has attached go, too."""
+    for segment in list(k.ipc.shm):
+        assert isinstance(segment, Segment)
+        if segment.creator is gone:
+            segment.creator = None
+            if k.ipc.shm_rmid_forced:
+                _let_go(segment)
 
 
 @syscall("shmctl", "int shmid, int cmd, struct shmid_ds *buf", source="ipc/shm.c")

@@ -226,6 +226,7 @@ class IpcNamespace:
         self.shm: IpcIds[IpcObject] = IpcIds()
         self.msgmax, self.msgmnb, self.msgmni = 8192, 16384, 32000
         self.sem_limits = [32000, 1024000000, 500, 32000]  # semmsl, semmns, semopm, semmni
+        self.shm_rmid_forced = 0
         self.shmmax, self.shmall, self.shmmni = (1 << 64) - 1 - (1 << 24), (1 << 64) - 1 - (1 << 24), 4096
 
 
