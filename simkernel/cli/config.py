@@ -14,7 +14,6 @@ line goes before.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -34,6 +33,8 @@ def tables(commands: Collection[str]) -> dict[str, Defaults]:
     name = os.environ.get(NAMED_BY, CONFIG_FILE)
     if not name or (NAMED_BY not in os.environ and not os.path.exists(name)):
         return {}
+    import tomllib
+
     try:
         found = tomllib.loads(_text(Path(name)))
     except (OSError, ValueError, RecursionError) as error:

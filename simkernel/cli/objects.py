@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from arch.architecture import Architecture, get, names
 from arch.errors import KernelError
-from simkernel.cc import CompileError
 from simkernel.cli.usage import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +25,10 @@ def load_objects(
 
     `program` is what will run and lies at `guest` in the machine; user probes find it by its path on the host, too.
     """
+    if not paths:
+        return []
     from bpf.loader import LoadError
+    from simkernel.cc import CompileError
 
     out = []
     for path in paths:

@@ -4,8 +4,6 @@ crypto/af_alg.c, crypto/algif_hash.c; of the types only "hash" is here.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from typing import Protocol
 
 from arch.abi.errno import EBUSY, EINVAL, ENOENT, ENOKEY, ENOPROTOOPT, ENOSYS, EOPNOTSUPP
@@ -55,6 +53,9 @@ class AlgSock(Sock):
 
     def begin(self) -> Digest:
         """crypto_ahash_init()."""
+        import hashlib  # OpenSSL's library comes with it
+        import hmac
+
         name = self.algorithm.removeprefix("hmac(").removesuffix(")").replace("sha3-", "sha3_")
 
         def plain(data: bytes = b"") -> hashlib._Hash:
