@@ -23,6 +23,7 @@ PTE_EXEC = 8
 PTE_SOFT_SHIFT = 4  # bits 4..11 are free for the kernel (copy-on-write marks and the like)
 PTE_FLAGS = 0xFFF
 
+_NO_ENTRIES = memoryview(bytes(PAGE_SIZE)).cast("Q")
 _NEEDED = {"read": PTE_READ, "write": PTE_WRITE, "exec": PTE_EXEC}
 
 
@@ -35,7 +36,7 @@ class PageTable:
         self._leaves: dict[int, int] = {}  # address >> 21 -> word index of the leaf table in phys.words
         self._tables = [self.root >> PAGE_SHIFT]
 
-    def _leaf(self, addr: int) -> int:
+    def leaf(self, addr: int) -> int:
         """Word index of the leaf table for an address, made if missing."""
         key = addr >> 21
         leaf = self._leaves.get(key)
@@ -58,7 +59,7 @@ class PageTable:
 
     def set(self, addr: int, entry: int) -> None:
         """Store the entry of one page."""
-        self.phys.words[self._leaf(addr) + ((addr >> PAGE_SHIFT) & 511)] = entry
+        self.phys.words[self.leaf(addr) + ((addr >> PAGE_SHIFT) & 511)] = entry
 
     def verify(self, addr: int) -> None:
         """CorruptMemory unless what the CPU walks is what was entered: tables lie where broken programs can write."""
@@ -87,6 +88,11 @@ class PageTable:
                 addr = base + (i << PAGE_SHIFT)
                 if entry and start <= addr < end:
                     yield addr, entry
+
+    def clear(self) -> None:
+        """No page is present any more."""
+        for leaf in self._leaves.values():
+            self.phys.words[leaf : leaf + 512] = _NO_ENTRIES
 
     def destroy(self) -> None:
         """Free the tables."""
@@ -144,6 +150,19 @@ class AddressSpace:
     def entry(self, addr: int) -> int:
         """The page-table entry for the address; 0 when nothing is mapped."""
         return self.table.get(addr) if 0 <= addr < self.limit else 0
+
+    def add(self, present: dict[int, int], prot: int) -> None:
+        """Enter pages of one table that are not there yet: address -> physical address."""
+        words, flags = self.phys.words, prot | PTE_PRESENT
+        leaf = self.table.leaf(next(iter(present)))
+        for addr, phys in present.items():
+            words[leaf + (addr >> PAGE_SHIFT & 511)] = phys | flags
+
+    def clear(self) -> None:
+        """Remove all pages."""
+        self.table.clear()
+        if self.on_change is not None:
+            self.on_change()
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """(page address, entry) of every present page in [start, end), in order."""

@@ -62,6 +62,7 @@ class SimfsInode(TmpfsInode):
         if self.is_reg:
             self.i_fop = SIMFS_FILE_OPERATIONS
             self.i_mapping = Mapping(sb.pool, filler=self.on_disk)
+            self.i_mapping.at_hand = False
 
     @property
     def super(self) -> SimfsSuper:

@@ -81,7 +81,7 @@ class PlainPages:
 class Mapping:
     """struct address_space: page index -> physical page."""
 
-    __slots__ = ("filler", "limit", "pages", "pool")
+    __slots__ = ("at_hand", "filler", "limit", "pages", "pool")
 
     def __init__(
         self, pool: PagePool, filler: Callable[[int], bytes] | None = None, limit: Callable[[], bool] | None = None
@@ -89,12 +89,18 @@ class Mapping:
         self.pool = pool
         self.pages: dict[int, int] = {}
         self.filler = filler  # page index -> its bytes (shorter at the end of the file)
+        self.at_hand = True  # False: it reads a disk
         self.limit = limit  # False when the file system is full
 
     @property
     def swap_backed(self) -> bool:
         """Its pages have no home but memory: tmpfs and its like."""
         return self.filler is None
+
+    def cached(self, index: int) -> int | None:
+        """A page that is there, or that the host has: what its filler brings costs the machine nothing."""
+        phys = self.pages.get(index)
+        return self.page(index) if phys is None and self.filler is not None and self.at_hand else phys
 
     @property
     def nrpages(self) -> int:

@@ -18,6 +18,7 @@ from simkernel.kernel.mm import Mm
 from simkernel.kernel.oom import table_pages
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
+from simkernel.kernel.usage import RUSAGE_SELF, RUSAGE_THREAD
 from simkernel.kernel.user_namespace import munged, user_ns
 
 MS = 1_000_000
@@ -92,6 +93,8 @@ def stat_line(k: FsKernel, task: Task, whole: bool, space: PidNamespace | None =
     of = threads if whole else [task]
     utime = sum(t.utime_ns for t in of) + (task.signal.utime_ns if whole else 0)
     stime = sum(t.stime_ns for t in of) + (task.signal.stime_ns if whole else 0)
+    used = k.tasks.usage(task, RUSAGE_SELF if whole else RUSAGE_THREAD).counts
+    ended = task.signal.of_children
     tty, foreground = 0, -1
     terminal = task.signal.tty
     if terminal is not None:
@@ -101,7 +104,8 @@ def stat_line(k: FsKernel, task: Task, whole: bool, space: PidNamespace | None =
     limit = task.rlimits.get(5, (-1, -1))[0] & 0xFFFFFFFFFFFFFFFF
     fields: list[int | str] = [
         nr(task.pid), f"({escape_comm(task)})", state_letter(task), nr(task.real_parent.tgid) if task.pid != 1 else 0,
-        nr(task.pgid), nr(task.session), tty, foreground, task.flags, task.min_flt, 0, task.maj_flt, 0,
+        nr(task.pgid), nr(task.session), tty, foreground, task.flags, used.min_flt, ended.min_flt, used.maj_flt,
+        ended.maj_flt,
         utime // USER_TICK_NSEC, stime // USER_TICK_NSEC, signal.cutime_ns // USER_TICK_NSEC,
         signal.cstime_ns // USER_TICK_NSEC, prio, task.nice, len(threads), 0, task.start_time_ns // USER_TICK_NSEC,
         mm.total_pages() * PAGE_SIZE if mm else 0, _rss(mm), limit,

@@ -14,6 +14,7 @@ from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
 from arch.text import user_code_page, vdso_image
 from simkernel.kernel.areas import Frames, MappedFile, MappedInode, Vma
+from simkernel.kernel.dup_mmap import dup_mmap
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.page_events import PageEvents
@@ -135,7 +136,7 @@ class AddressSpaces:
 
     def dup(self, old: Mm) -> Mm:
         """fork: a copy-on-write copy."""
-        mm = self._attach(old.dup(self._space()))
+        mm = self._attach(dup_mmap(old, self._space()))
         if self.hooks is not None:
             self.newborn = mm  # no task has it yet
             self.hooks.dup_mm(old, mm)

@@ -6,7 +6,7 @@ user.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from arch.abi.limits import PAGE_SIZE
@@ -105,6 +105,15 @@ class Frames:
             self.events.freed(phys)
         self.physical.put_page(phys >> 12)
 
+    def put_pages(self, pages: Iterable[int]) -> None:
+        """put_page() of each."""
+        counts, alone = self.refcounts, self.charger is None and self.events is None
+        for phys in pages:
+            if alone and (count := counts[phys >> 12]) > 1:
+                counts[phys >> 12] = count - 1
+            else:
+                self.put_page(phys)
+
     def shared(self, phys: int) -> bool:
         """More than one user: not to be written in place."""
         return self.refcounts[phys >> 12] > 1
@@ -142,6 +151,9 @@ class CachedPages(Protocol):
     """struct address_space: the pages of a file that are in memory."""
 
     pages: dict[int, int]  # page of the file -> physical address
+
+    def cached(self, index: int) -> int | None:
+        """A page's physical address, if reading it would not take a disk."""
 
     @property
     def swap_backed(self) -> bool:
@@ -237,6 +249,10 @@ class SharedAnonymous:
             self.pages[pgoff] = self.frames.alloc_charged(True)
         return self.pages[pgoff]
 
+    def cached(self, index: int) -> int | None:
+        """A page that somebody has used."""
+        return self.pages.get(index)
+
     def opened(self) -> None:
         """One more area shows it."""
         self.areas += 1
@@ -259,6 +275,7 @@ class MemPolicy:
     nodes: int
 
 
+PMD_SHIFT = 21  # what one page table maps
 NO_POLICY = MemPolicy(0, 0, 0)  # the machine's own
 
 
@@ -266,7 +283,7 @@ class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
     __slots__ = (
-        "account", "addr", "advice", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
+        "account", "addr", "advice", "anon", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
         "pgoff", "policy", "private", "prot", "soft_dirty", "start", "userfault", "watcher",
     )  # fmt: skip
 
@@ -292,6 +309,7 @@ class Vma:
         self.may = 7  # VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC as PROT_*: what mprotect(2) may ask for
         self.ops: VmOperations | None = None
         self.dontfork = self.dontexpand = False
+        self.anon = False  # anon_vma: a page of a file was copied for the owner
         self.locked = False  # VM_LOCKED
         self.advice = 0  # VM_* that madvise(2) keeps
         self.account = bool(prot & 2) and not self.shared  # VM_ACCOUNT; stays when it is no longer writable
@@ -336,7 +354,7 @@ class Vma:
         new = Vma(start, end, self.prot, self.flags, self.file, self.pgoff, self.name)
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
-        new.may, new.ops, new.dontexpand = self.may, self.ops, self.dontexpand
+        new.may, new.ops, new.dontexpand, new.anon = self.may, self.ops, self.dontexpand, self.anon
         new.userfault, new.watcher, new.policy = self.userfault, self.watcher, self.policy
         new.locked, new.advice, new.account, new.soft_dirty = self.locked, self.advice, self.account, self.soft_dirty
         return new

@@ -30,9 +30,8 @@ from arch.abi.mman import (
 from arch.errors import KernelError
 from arch.hosttime import check
 from arch.memory import KernelMemory
-from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
+from arch.mmu import PTE_READ, PTE_WRITE, AddressSpace, UserMemory
 from simkernel.kernel.areas import (
-    VM_WIPEONFORK,
     Frames,
     Layout,
     MappedFile,
@@ -42,12 +41,9 @@ from simkernel.kernel.areas import (
     page_down,
     page_up,
 )
+from simkernel.kernel.fault_around import PTE_OF_PROT, map_around
 from simkernel.kernel.userfault import reason
 
-# x86-like CPUs have no execute-only or write-only pages: any right brings reading.
-PTE_OF_PROT = tuple(
-    (PTE_READ if prot else 0) | (PTE_WRITE if prot & 2 else 0) | (PTE_EXEC if prot & 4 else 0) for prot in range(8)
-)
 STACK_GUARD = 256 * PAGE_SIZE
 STACK_LIMIT = 8 << 20
 
@@ -260,8 +256,10 @@ class Mm:
         was = events.fault_begins(self, vma, page) if events is not None else None
         if phys is None:
             phys = self.pages[page] = self._new_page(vma, page, write)
+            if not write:
+                map_around(self, vma, page, frames, events)
         elif write and not vma.shared and frames.shared(phys):
-            phys = self._copy_page(page, phys)
+            phys = self._copy_page(vma, page, phys)
         if events is not None:
             events.mapped(self, vma, page, was)
         self._map(vma, page, phys)
@@ -278,11 +276,13 @@ class Mm:
             return frames.alloc_page()
         phys = vma.file.inode.get_page(pgoff)
         if write and not vma.shared:
+            vma.anon = True
             return frames.copy_page(phys)
         frames.get_page(phys)
         return phys
 
-    def _copy_page(self, page: int, phys: int) -> int:
+    def _copy_page(self, vma: Vma, page: int, phys: int) -> int:
+        vma.anon = True
         new = self.home.frames.copy_page(phys)
         self.pages[page] = new
         self.home.frames.put_page(phys)
@@ -295,6 +295,10 @@ class Mm:
         if (self.soft_dirty is not None and page not in self.soft_dirty) or page in self.userfault_wp:
             prot &= ~PROT_WRITE
         self.space.map(page, phys >> 12, PTE_OF_PROT[prot])
+
+    def watches_writes(self) -> bool:
+        """First writes are noted, or user space is told of them."""
+        return self.soft_dirty is not None or bool(self.userfault_wp)
 
     def show(self, vma: Vma, page: int) -> None:
         """A present page may be used as its area says now."""
@@ -332,7 +336,7 @@ class Mm:
         self.soft_dirty = set()
         for vma in self.vmas:
             vma.soft_dirty = False
-            self._write_protect(vma)
+            self.write_protect(vma)
 
     def present(self, start: int, end: int) -> list[int]:
         """Addresses of the present pages in [start, end)."""
@@ -363,7 +367,7 @@ class Mm:
             if phys is None:
                 phys = self.pages[page] = self._new_page(vma, page, True)
             elif not vma.shared and frames.shared(phys):
-                phys = self._copy_page(page, phys)
+                phys = self._copy_page(vma, page, phys)
             step = min(len(data), page + PAGE_SIZE - addr)
             frames.write(phys + addr - page, data[:step])
             if self.soft_dirty is not None:
@@ -427,8 +431,9 @@ class Mm:
 
     def populate(self, addr: int, size: int, access: str) -> None:
         """mm_populate(): as many pages as there are; what fails is met again when it is touched."""
+        need = PTE_WRITE if access == "write" else PTE_READ
         for page in range(addr, addr + size, PAGE_SIZE):
-            if not self.on_fault(page, access):
+            if not self.space.entry(page) & need and not self.on_fault(page, access):
                 return
             check()
 
@@ -499,9 +504,12 @@ class Mm:
                 self.merge_anonymous(vma)
 
     def _reprotect(self, vma: Vma) -> None:
-        """Drop the present translations: the next touch maps them anew with the new rights."""
+        """Present pages stay, with the new rights: change_pte_range()."""
         for page in self.present(vma.start, vma.end):
-            self.space.unmap(page)
+            if vma.prot:
+                self.show(vma, page)
+            else:
+                self.space.unmap(page)
 
     def set_brk(self, value: int) -> int:
         """brk(2): the new end of the heap, or the old one when it cannot move."""
@@ -521,39 +529,8 @@ class Mm:
 
     # -- whole maps ----------------------------------------------------------------------------------------------
 
-    def dup(self, space: AddressSpace) -> Mm:
-        """dup_mmap(): the child's copy; private pages are shared until written."""
-        new = Mm(self.home, space)
-        for name in _COPIED:
-            setattr(new, name, getattr(self, name))
-        if new.exe_file is not None:
-            new.exe_file.get()
-        get = self.home.frames.get_page
-        for vma in self.vmas:
-            if vma.dontfork:
-                continue
-            copy = vma.clone(vma.start, vma.end)
-            copy.locked, copy.userfault, copy.watcher = False, 0, None
-            new.vmas.append(copy)
-            new.starts.append(copy.start)
-            if copy.file is not None:
-                copy.file.get()
-            if copy.ops is not None:
-                copy.ops.opened()
-        for page, phys in self.pages.items():
-            there = new.find(page)
-            if there is not None and not there.advice & VM_WIPEONFORK:
-                get(phys)
-                new.pages[page] = phys
-        new.soft_dirty = set(self.soft_dirty) if self.soft_dirty is not None else None
-        for vma in self.vmas:
-            if not vma.shared and vma.prot & PROT_WRITE:
-                self._write_protect(vma)
-        if self.home.events is not None:
-            self.home.events.dup(self, new)
-        return new
-
-    def _write_protect(self, vma: Vma) -> None:
+    def write_protect(self, vma: Vma) -> None:
+        """Pages that others see, too, are not written in place."""
         entry, protect = self.space.entry, self.space.protect
         for page in self.present(vma.start, vma.end):
             if entry(page) & PTE_WRITE:
@@ -563,12 +540,8 @@ class Mm:
         """exit_mmap(): the pages and areas; the page tables go when no CPU uses them any more."""
         if self.home.events is not None:
             self.home.events.exit(self)
-        unmap = self.space.unmap
-        for page in self.pages:
-            unmap(page)
-        put = self.home.frames.put_page
-        for phys in self.pages.values():
-            put(phys)
+        self.space.clear()
+        self.home.frames.put_pages(self.pages.values())
         self.pages.clear()
         for vma in self.vmas:
             self._close(vma)
@@ -592,9 +565,3 @@ class Mm:
             return self.fault(addr, access)
         except KernelError:
             return False
-
-
-_COPIED = (
-    "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end", "env_start",
-    "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable", "dump_filter", "sealed",
-)  # fmt: skip

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from arch.abi.internal import GFP_HIGHUSER_MOVABLE, GFP_ZERO, VMEMMAP_BASE
 from arch.abi.limits import PAGE_SIZE
 from arch.cpu import FAULT_PROT, FAULT_WRITE
-from simkernel.kernel.areas import Frames, Space, Vma
+from simkernel.kernel.areas import PMD_SHIFT, Frames, Space, Vma
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.task import CurrentTask
 from simkernel.kernel.tracepoints import Tracepoints, TracepointSlot
@@ -27,7 +27,6 @@ TLB_ON_TASK_SWITCH, TLB_LOCAL_MM_SHOOTDOWN = 0, 3  # enum tlb_flush_reason
 TLB_FLUSH_ALL = (1 << 64) - 1
 FLUSH_CEILING = 33  # tlb_single_page_flush_ceiling: more pages than these are flushed as a whole
 FILE_PAGES, ANON_PAGES, SWAP_ENTRIES, SHMEM_PAGES = range(4)  # MM_*: include/linux/mm_types_task.h
-PMD_SHIFT = 21
 # PAGEMAP_*; an anonymous page's "mapped to disk" says that it is one task's.
 MAPPED, ANONYMOUS, FILE, SWAP_BACKED, EXCLUSIVE = 1, 2, 4, 0x10, 0x20
 INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list

@@ -25,6 +25,7 @@ from simkernel.kernel.namespaces import Namespace, Proxy
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.seccomp_filter import Filter
 from simkernel.kernel.sigpending import SigInfo, SigPending
+from simkernel.kernel.usage import Counts, Usage
 from simkernel.kernel.user import User
 
 # task_struct.__state (include/linux/sched.h)
@@ -199,11 +200,10 @@ class SignalStruct:
         self.cpu_events: list[CpuEvent] = []  # timers by CPU time
         self.cutime_ns = self.cstime_ns = 0
         self.utime_ns = self.stime_ns = 0  # of threads that are gone
-        self.maxrss = 0
-        self.cmaxrss = 0
+        self.gone, self.of_children = Counts(), Counts()  # of threads that are gone, of children that were waited for
+        self.maxrss = self.cmaxrss = 0
         self.group_exec: Task | None = None
-        self.addr = 0
-        self.sighand_addr = 0
+        self.addr = self.sighand_addr = 0
 
 
 class Cred:
@@ -294,7 +294,7 @@ class WaitRequest:
         self.code = 0
         self.uid = 0
         self.trapped = False  # CLD_TRAPPED: a stop for the tracer
-        self.usage: tuple[int, int, int] = (0, 0, 0)
+        self.usage = Usage()
 
 
 class Crash:

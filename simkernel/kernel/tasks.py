@@ -11,8 +11,14 @@ from simkernel.kernel.clock import Clock
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.pid_namespace import PID_MAX, RESERVED_PIDS, PidNamespace
 from simkernel.kernel.task import EXIT_DEAD, Autogroup, CloneArgs, CurrentTask, Task
+from simkernel.kernel.usage import RUSAGE_BOTH, RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD, Counts, Usage
 
 FIRST_USER_PID = 100
+
+
+def counts_of(task: Task) -> Counts:
+    """Of one thread."""
+    return Counts(task.min_flt, task.maj_flt, task.nvcsw, task.nivcsw)
 
 
 class Tasks:
@@ -152,10 +158,29 @@ class Tasks:
             task.pid_ns.forget(task.pid)
         self.mirror.unlink_task(task)
 
-    def rusage(self, utime_ns: int, stime_ns: int, pages: int, task: Task | None = None) -> bytes:
+    def usage(self, task: Task, who: int) -> Usage:
+        """kernel/sys.c:getrusage(): of a thread, its process (RUSAGE_SELF), the children it waited for, or both."""
+        signal = task.signal
+        counts, maxrss, utime, stime = Counts(), 0, 0, 0
+        if who in (RUSAGE_CHILDREN, RUSAGE_BOTH):
+            counts, maxrss = signal.of_children, signal.cmaxrss
+            utime, stime = signal.cutime_ns, signal.cstime_ns
+        if who in (RUSAGE_SELF, RUSAGE_BOTH):
+            counts, utime, stime = counts.plus(signal.gone), utime + signal.utime_ns, stime + signal.stime_ns
+        if who == RUSAGE_CHILDREN:
+            return Usage(utime, stime, maxrss, counts)
+        for thread in (task,) if who == RUSAGE_THREAD else signal.threads:
+            counts, utime, stime = counts.plus(counts_of(thread)), utime + thread.utime_ns, stime + thread.stime_ns
+        maxrss = max(maxrss, signal.maxrss)
+        if task.mm is not None:
+            maxrss = max(maxrss, task.mm.rss_peak, len(task.mm.pages))
+        return Usage(utime, stime, maxrss, counts)
+
+    def rusage(self, used: Usage) -> bytes:
         """struct rusage."""
         word, order = self.arch.word, self.arch.byteorder
-        values = [utime_ns // 10**9, utime_ns % 10**9 // 1000, stime_ns // 10**9, stime_ns % 10**9 // 1000]
-        values += [pages * 4, 0, 0, 0, task.min_flt if task else 0, 0, 0, 0, 0, 0, 0, 0]
-        values += [task.nvcsw if task else 0, task.nivcsw if task else 0]
+        counts = used.counts
+        values = [used.utime_ns // 10**9, used.utime_ns % 10**9 // 1000]
+        values += [used.stime_ns // 10**9, used.stime_ns % 10**9 // 1000, used.maxrss * 4, 0, 0, 0]
+        values += [counts.min_flt, counts.maj_flt, 0, 0, 0, 0, 0, 0, counts.nvcsw, counts.nivcsw]
         return b"".join(v.to_bytes(word, order) for v in values)

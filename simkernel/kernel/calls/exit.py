@@ -31,6 +31,7 @@ from simkernel.kernel.task import (
     TASK_DEAD,
     Task,
 )
+from simkernel.kernel.tasks import counts_of
 
 
 @syscall("exit", "int error_code", source="kernel/exit.c")
@@ -307,6 +308,7 @@ def release_task(k: KernelFace, p: int) -> Body:
     if task is not task.group_leader:
         signal.utime_ns += task.utime_ns
         signal.stime_ns += task.stime_ns
+        signal.gone = signal.gone.plus(counts_of(task))
     k.tasks.forget(task)
     if task.seccomp_filter is not None:
         k.seccomp_listeners.released(task)

@@ -15,6 +15,7 @@ from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.namespaces import UtsNamespace
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
+from simkernel.kernel.usage import RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD
 from simkernel.kernel.user_namespace import ns_address
 
 BUILD = "#1 SMP"
@@ -202,18 +203,9 @@ def sys_getrusage(k: KernelFace, who: int, ru: int) -> int:
     """EINVAL, EFAULT."""
     k.cpus.charge_user()
     k.cpus.account()
-    task, signal = k.current, k.current.signal
-    if who == 0:
-        utime = signal.utime_ns + sum(t.utime_ns for t in signal.threads)
-        stime = signal.stime_ns + sum(t.stime_ns for t in signal.threads)
-        pages = len(task.mm.pages) if task.mm is not None else 0
-    elif who == -1:
-        utime, stime, pages = signal.cutime_ns, signal.cstime_ns, signal.cmaxrss
-    elif who == 1:
-        utime, stime, pages = task.utime_ns, task.stime_ns, len(task.mm.pages) if task.mm is not None else 0
-    else:
+    if who not in (RUSAGE_SELF, RUSAGE_CHILDREN, RUSAGE_THREAD):
         raise KernelError(EINVAL)
-    k.usercopy.copy_to_user(ru, k.tasks.rusage(utime, stime, pages, task))
+    k.usercopy.copy_to_user(ru, k.tasks.rusage(k.tasks.usage(k.current, who)))
     return 0
 
 

@@ -21,6 +21,7 @@ from simkernel.kernel.task import (
     Task,
     WaitRequest,
 )
+from simkernel.kernel.usage import RUSAGE_BOTH
 
 
 def _eligible(request: WaitRequest, child: Task, traced: bool = False) -> bool:
@@ -75,6 +76,7 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
     if tracer and child.ptrace_code and child.state == TASK_TRACED:
         request.pid, request.uid, request.status = k.tasks.vnr(child.pid), child.cred.uid, child.ptrace_code << 8 | 0x7F
         request.trapped = True
+        request.usage = k.tasks.usage(child, RUSAGE_BOTH)
         child.ptrace_code = child.ptrace_code if request.options & WNOWAIT else 0
         return True
     if child.exit_state == EXIT_ZOMBIE:
@@ -83,22 +85,24 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
         if tracer and child not in [c for t in k.current.signal.threads for c in t.children]:
             return (yield from _traced_zombie(k, request, child))
         request.pid, request.status, request.uid = k.tasks.vnr(child.pid), child.exit_code, child.cred.uid
-        utime, stime = child.utime_ns + signal.utime_ns, child.stime_ns + signal.stime_ns
-        request.usage = (utime + signal.cutime_ns, stime + signal.cstime_ns, max(signal.maxrss, signal.cmaxrss))
+        used = request.usage = k.tasks.usage(child, RUSAGE_BOTH)
         if not request.options & WNOWAIT:
             mine = k.current.signal
-            mine.cutime_ns += request.usage[0]
-            mine.cstime_ns += request.usage[1]
-            mine.cmaxrss = max(mine.cmaxrss, request.usage[2])
+            mine.cutime_ns += used.utime_ns
+            mine.cstime_ns += used.stime_ns
+            mine.cmaxrss = max(mine.cmaxrss, used.maxrss)
+            mine.of_children = mine.of_children.plus(used.counts)
             yield k.call("release_task", child.addr)
         return True
     if signal.stopped and not signal.stop_reported and request.options & WSTOPPED:
         request.pid, request.uid = k.tasks.vnr(child.pid), child.cred.uid
         request.status = signal.stop_code << 8 | 0x7F
+        request.usage = k.tasks.usage(child, RUSAGE_BOTH)
         signal.stop_reported = signal.stop_reported or not request.options & WNOWAIT
         return True
     if signal.continued and request.options & WCONTINUED:
         request.pid, request.uid, request.status = k.tasks.vnr(child.pid), child.cred.uid, 0xFFFF
+        request.usage = k.tasks.usage(child, RUSAGE_BOTH)
         signal.continued = bool(request.options & WNOWAIT)
         return True
     return False
@@ -107,7 +111,7 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
 def _traced_zombie(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
     """A tracer that is not the parent learns of the end; then the parent does."""
     request.pid, request.status, request.uid = k.tasks.vnr(child.pid), child.exit_code, child.cred.uid
-    request.usage = (child.utime_ns, child.stime_ns, child.signal.maxrss)
+    request.usage = k.tasks.usage(child, RUSAGE_BOTH)
     if request.options & WNOWAIT:
         return True
     unlink(k, child)
@@ -148,7 +152,7 @@ def kernel_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int
         if stat_addr:
             k.usercopy.put_user(stat_addr, 4, request.status)
         if ru:
-            k.usercopy.copy_to_user(ru, k.tasks.rusage(*request.usage))
+            k.usercopy.copy_to_user(ru, k.tasks.rusage(request.usage))
     return pid
 
 
@@ -196,5 +200,5 @@ def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, r
                 code, status = CLD_CONTINUED, 18
         k.usercopy.copy_to_user(infop, k.signals.siginfo_child(SIGCHLD if pid else 0, code, pid, request.uid, status))
     if ru and pid:
-        k.usercopy.copy_to_user(ru, k.tasks.rusage(*request.usage))
+        k.usercopy.copy_to_user(ru, k.tasks.rusage(request.usage))
     return 0

@@ -1,0 +1,65 @@
+"""kernel/fork.c:dup_mmap(): the address space of a child."""
+
+from __future__ import annotations
+
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import PROT_WRITE
+from arch.mmu import AddressSpace
+from simkernel.kernel.areas import VM_WIPEONFORK, SharedAnonymous, Vma
+from simkernel.kernel.mm import Mm
+
+COPIED = (
+    "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end", "env_start",
+    "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable", "dump_filter", "sealed",
+)  # fmt: skip
+SMALL = 64 * PAGE_SIZE
+
+
+def has_pages_of_its_own(vma: Vma) -> bool:
+    """mm/memory.c:vma_needs_copy(): what the page cache has, the child finds there when it looks."""
+    if vma.fault is not None:
+        return not isinstance(vma.private, SharedAnonymous)
+    return vma.file is None or vma.anon
+
+
+def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
+    """The child's copy; private pages are shared until written."""
+    new = Mm(old.home, space)
+    for name in COPIED:
+        setattr(new, name, getattr(old, name))
+    if new.exe_file is not None:
+        new.exe_file.get()
+    get = old.home.frames.get_page
+    large = set()  # where areas begin that are looked for from the pages' side
+    for vma in old.vmas:
+        if vma.dontfork:
+            continue
+        copy = vma.clone(vma.start, vma.end)
+        copy.locked, copy.userfault, copy.watcher = False, 0, None
+        new.vmas.append(copy)
+        new.starts.append(copy.start)
+        if copy.file is not None:
+            copy.file.get()
+        if copy.ops is not None:
+            copy.ops.opened()
+        if copy.advice & VM_WIPEONFORK or not has_pages_of_its_own(vma):
+            continue
+        if copy.end - copy.start <= SMALL:
+            for page in range(copy.start, copy.end, PAGE_SIZE):
+                phys = old.pages.get(page)
+                if phys is not None:
+                    get(phys)
+                    new.pages[page] = phys
+        else:
+            large.add(vma.start)
+        if not vma.shared and vma.prot & PROT_WRITE:
+            old.write_protect(vma)
+    for page, phys in old.pages.items() if large else ():
+        there = new.find(page)
+        if there is not None and there.start in large:
+            get(phys)
+            new.pages[page] = phys
+    new.soft_dirty = set(old.soft_dirty) if old.soft_dirty is not None else None
+    if old.home.events is not None:
+        old.home.events.dup(old, new)
+    return new
