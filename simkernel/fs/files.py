@@ -62,6 +62,7 @@ def exit_files(k: FsKernel, tsk: int) -> Body:
             file = files.remove(fd)
             if file is not None:
                 yield k.call("filp_close", file.addr, files.addr)
+        k.objects.gone("files_cache", files.addr, "do_exit")
         files.free()
     return 0
 
@@ -75,6 +76,7 @@ def exit_fs(k: FsKernel, tsk: int) -> int:
         fs.count -= 1
         publish_task_files(k.vfs.mirror, task)
         if fs.count == 0:
+            k.objects.gone("anon_vma_chain", fs.addr, "do_exit")
             fs.free()
     return 0
 

@@ -21,6 +21,7 @@ from arch.abi.fcntl import (
     O_RDONLY,
 )
 from arch.abi.files import FileAbi
+from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.mount import (
     MS_DIRSYNC,
     MS_MANDLOCK,
@@ -308,6 +309,7 @@ class Vfs:
         path.mnt.expiry_mark = False
         self.mirror.file(file)
         self.files[file.addr] = file
+        self.k.objects.made("filp", file.addr, "__alloc_file", GFP_KERNEL | GFP_ZERO)
         return file
 
     def anon_file(self, name: str, f_op: FileOperations, private: object, flags: int, mode: int = 0o600) -> File:
@@ -375,6 +377,7 @@ class Vfs:
                 self.fsnotify.gone(inode)
             self._evict(inode)
         self.files.pop(file.addr, None)
+        self.k.objects.gone("filp", file.addr, "rcu_do_batch")
         self.mirror.free_file(file)
         if self.unmounted and inode.i_sb in self.unmounted:
             self.put_super(inode.i_sb)

@@ -55,6 +55,7 @@ from simkernel.kernel.hw_breakpoint import HwBreakpoints
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.namespaces import Namespace
+from simkernel.kernel.objects import Objects
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.seccomp_filter import Filter
 from simkernel.kernel.sigframes import SignalFrames
@@ -166,6 +167,7 @@ class KernelFace:
     usercopy: UserCopy  # the current task's memory
     tasks: Tasks
     mm: AddressSpaces
+    objects: Objects  # who tells of objects of named caches
     users: Users
 
     # Parts that live on the emulated CPU

@@ -37,6 +37,7 @@ from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.jitter import Jitter
 from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.objects import Objects
 from simkernel.kernel.oops import Oopses
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.shortcuts import ROWS, Shortcuts
@@ -119,6 +120,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         usercopy = self.usercopy = UserCopy(mem, arch.byteorder)
         mm = self.mm = AddressSpaces(self, arch, self.physical, mem, mirror, usercopy, cpu, tracepoints)
         usercopy.user = mm.no_user
+        self.objects = mm.page_events.objects = Objects(mem, mirror, self.symbols, tracepoints)
         users = self.users = Users(mm.charge)
         jiffies = Jiffies(arch, mem, self.symbols)
         regs = self.regs = Registers(arch, abi, cpu.layout, mem)

@@ -16,6 +16,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.cpu import FAULT_PROT, FAULT_WRITE
 from simkernel.kernel.areas import PMD_SHIFT, Frames, Space, Vma
 from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.objects import Objects
 from simkernel.kernel.task import CurrentTask
 from simkernel.kernel.tracepoints import Tracepoints, TracepointSlot
 
@@ -32,7 +33,7 @@ MAPPED, ANONYMOUS, FILE, SWAP_BACKED, EXCLUSIVE = 1, 2, 4, 0x10, 0x20
 INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list
 LISTENED = (
     "mm_page_alloc", "mm_page_free", "mm_page_free_batched", "mm_lru_insertion", "rss_stat", "tlb_flush",
-    "vma_store", "exit_mmap", "page_fault_kernel",
+    "vma_store", "exit_mmap", "page_fault_kernel", "kmem_cache_alloc", "kmem_cache_free",
 )  # fmt: skip
 
 
@@ -67,6 +68,7 @@ class PageEvents:
     ) -> None:  # fmt: skip
         self.board, self.frames, self.mirror, self.install = board, frames, mirror, install
         self.gfp = GFP_HIGHUSER_MOVABLE | (GFP_COMP if mirror.version.at_least("5.19") else 0)
+        self.objects: Objects | None = None  # who tells of mm_struct and vm_area_struct
         self.page_size = mirror.size_of("struct page")
         self.points = {name: Listening(name, self._changed) for name in LISTENED}
         tracepoints.points.update(self.points)
@@ -197,6 +199,10 @@ class PageEvents:
 
     def exit(self, mm: Space) -> None:
         """exit_mmap(), before all of it goes."""
+        if self.objects is not None and self.objects.watched:
+            for vma in mm.vmas:
+                self.objects.gone("vm_area_struct", self.mirror.vma_struct(mm, vma), "exit_mmap")
+            self.objects.gone("mm_struct", mm.addr, "finish_task_switch.isra.0")
         self.lru_drain()
         if mm.pages:
             self._tell_zap(mm, list(mm.pages))
@@ -206,6 +212,10 @@ class PageEvents:
 
     def dup(self, mm: Space, new: Space) -> None:
         """dup_mmap(): the child has its counters, and the parent's pages are write-protected."""
+        if self.objects is not None and self.objects.watched:
+            self.objects.made("mm_struct", new.addr, "copy_process")
+            for vma in new.vmas:
+                self.objects.made("vm_area_struct", self.mirror.vma_struct(new, vma), "vm_area_dup")
         if self.points["rss_stat"].active:
             totals = dict.fromkeys(range(4), 0)
             for vma in new.vmas:

@@ -32,6 +32,7 @@ from simkernel.kernel.face import Call, KernelFace, Request
 from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.kfunc import Function, Prototype
 from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.objects import Objects
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.signals import Signals
 from simkernel.kernel.syscalls import Syscalls
@@ -194,6 +195,7 @@ class HostKernel(KernelFace):
         self.mm = AddressSpaces(
             self, self.arch, self.physical, self.mem, self.mirror, self.usercopy, None, self.tracepoints
         )
+        self.objects = Objects(self.mem, self.mirror, self.symbols, self.tracepoints)
         self.users = Users(self.mm.charge)
         self.text = self.host_text = HostText(self.version)
         self.cpus = HostCpus()

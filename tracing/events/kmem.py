@@ -6,7 +6,7 @@ from tracing.events.declare import TraceEventDecl
 
 kmem_cache_alloc = TraceEventDecl(
     "kmem", "kmem_cache_alloc",
-    missing="only of tasks, open files, socks, packets and block requests",
+    missing="only of tasks and what each has, address spaces, their areas, open files and packets",
     proto="unsigned long call_site, const void *ptr, struct kmem_cache *s, gfp_t gfp_flags, int node",
     entry=(
         ("unsigned long call_site", "call_site"),
@@ -53,7 +53,7 @@ kfree = TraceEventDecl(
 )  # fmt: skip
 kmem_cache_free = TraceEventDecl(
     "kmem", "kmem_cache_free",
-    missing="only of tasks, open files, socks, packets and block requests",
+    missing="only of tasks and what each has, address spaces, their areas, open files and packets",
     proto="unsigned long call_site, const void *ptr, const struct kmem_cache *s",
     entry=(
         ("unsigned long call_site", "call_site"),

@@ -312,5 +312,12 @@ def release_task(k: KernelFace, p: int) -> Body:
     k.tasks.forget(task)
     if task.seccomp_filter is not None:
         k.seccomp_listeners.released(task)
+    if k.objects.watched:
+        gone, alone = k.objects.gone, not signal.threads
+        if alone:
+            gone("sighand_cache", signal.sighand_addr, "release_task")
+            gone("signal_cache", signal.addr, "__put_task_struct")
+        gone("pid", task.pid_addr, "put_pid.part.0")
+        gone("task_struct", task.addr, "rcu_do_batch")
     k.threads.bury(task)
     return 0

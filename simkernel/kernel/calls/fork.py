@@ -6,6 +6,7 @@ import contextlib
 
 from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import E2BIG, EAGAIN, EEXIST, EINVAL, EPERM, ERESTARTSYS
+from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.ptrace import PTRACE_EVENT_VFORK_DONE
 from arch.abi.resource import RLIMIT_NPROC
 from arch.abi.sched import (
@@ -14,6 +15,8 @@ from arch.abi.sched import (
     CLONE_CHILD_SETTID,
     CLONE_CLEAR_SIGHAND,
     CLONE_DETACHED,
+    CLONE_FILES,
+    CLONE_FS,
     CLONE_INTO_CGROUP,
     CLONE_IO,
     CLONE_NEWPID,
@@ -179,8 +182,27 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     if flags & CLONE_PIDFD:
         k.usercopy.put_user(args.pidfd, 4, k.pidfds.open(k, child, 0))
     k.hrtimers.of_new_task(child, not flags & CLONE_THREAD)
+    if k.objects.watched:
+        _tell_of_objects(k, child, flags)
     k.trace("task_newtask", child.addr, flags)
     return child.addr
+
+
+def _tell_of_objects(k: KernelFace, child: Task, flags: int) -> None:
+    """What was made for a new task, beside its address space."""
+    made = k.objects.made
+    made("task_struct", child.addr, "copy_process")
+    if not flags & CLONE_THREAD:
+        made("cred_jar", k.mirror.get_field(child.addr, "task_struct", "cred"), "prepare_creds")
+    if not flags & CLONE_FILES:
+        made("files_cache", k.mirror.get_field(child.addr, "task_struct", "files"), "dup_fd")
+    if not flags & CLONE_FS:
+        made("anon_vma_chain", k.mirror.get_field(child.addr, "task_struct", "fs"), "copy_fs_struct")
+    if not flags & CLONE_SIGHAND:
+        made("sighand_cache", child.signal.sighand_addr, "copy_process")
+    if not flags & CLONE_THREAD:
+        made("signal_cache", child.signal.addr, "copy_process", GFP_KERNEL | GFP_ZERO)
+    made("pid", child.pid_addr, "alloc_pid")
 
 
 def _undo(k: KernelFace, child: Task) -> Steps[None]:
