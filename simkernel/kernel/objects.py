@@ -6,14 +6,13 @@ function that does it on Linux.
 
 from __future__ import annotations
 
-from arch.abi.internal import GFP_KERNEL
+from arch.abi.internal import GFP_KERNEL, NUMA_NO_NODE
 from arch.memory import KernelMemory
 from arch.symbols import Symbols
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.tracepoints import Tracepoints
 
 SLAB_ACCOUNT = 0x4000000  # include/linux/slab.h
-NUMA_NO_NODE = -1
 BEHIND_A_CALL = 0x18  # where in the function: somewhere behind its first instruction
 
 #  cache -> bytes of an object, bytes it takes, whether a cgroup's memory; of 6.1 on x86-64, where it is merged with others of its size

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from arch.abi.internal import NUMA_NO_NODE
 from simkernel.kernel.face import KernelFace
-from simkernel.mm.slab import NUMA_NO_NODE
 
 SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192)  # kmalloc_info[]: the caches behind it
 

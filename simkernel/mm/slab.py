@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from arch.abi.internal import GFP_KERNEL
+from arch.abi.internal import GFP_KERNEL, NUMA_NO_NODE
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
-
-NUMA_NO_NODE = -1
 
 #          cache name             C type of its objects
 CACHES = (

@@ -126,19 +126,19 @@ class TraceArray(Columns, Shared):
             self.board.expand_first()
 
     def write(self, data: bytes, reserved: RingBuffer | None = None) -> bool:
-        """Put one record into this CPU's buffer and wake the readers of trace_pipe; False if it is not recording.
+        """Put one record into this CPU's buffer and wake the readers of trace_pipe; False if that is not recording, or full.
 
         `reserved` is where the record began, if a trigger may have taken a snapshot since.
         """
         buffer, cpu = reserved or self.buffer, self.host.cpu_id()
         if not buffer.recording or buffer.stopped or not self.cpumask >> cpu & 1:
             return False
-        buffer.write(cpu, self.now(), data)
+        found_room = buffer.write(cpu, self.now(), data)
         self.board.tasks.fresh[cpu] = True
         if self.pipe_waiters:
             self.pipe_waiters = False
             self.host.wake(PIPE_KEY)
-        return True
+        return found_room
 
     def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""

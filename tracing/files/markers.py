@@ -32,7 +32,7 @@ class MarkerFile(OpenFile):
 
 
 class Markers:
-    """Both files of one trace array.  EINVAL while its option is off, EBADF while nothing is recorded."""
+    """Both files of one trace array.  EINVAL while its option is off, EBADF while nothing is recorded and where there is no room."""
 
     def __init__(self, array: TraceArray, event: TraceEvent) -> None:
         self.array = array

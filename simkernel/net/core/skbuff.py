@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from arch.abi.internal import GFP_ATOMIC
+from arch.abi.internal import GFP_ATOMIC, NUMA_NO_NODE
 from simkernel.kernel.face import Body, Call, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.mm.slab import NUMA_NO_NODE
 from simkernel.net.core.charges import LINK_ROOM
 from simkernel.net.core.skb import HEADROOM, Owner, Skb
 from simkernel.net.face import NetKernel
