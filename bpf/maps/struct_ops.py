@@ -59,6 +59,9 @@ class StructOpsMap(BpfMap):
         self.struct_id = kernel.find(name, Kind.STRUCT)
         self.struct: BtfType = kernel.types[self.struct_id]
         places = {member.name: member.bit_offset // 8 for member in value.members}
+        if "common" in places:  # since 6.8, at the start
+            common = kernel.resolved(value.members[0].type)
+            places |= {member.name: member.bit_offset // 8 for member in common.members}
         self.refcnt_at, self.state_at, self.data_at = places["refcnt"], places["state"], places["data"]
         super().alloc()
         self.kernel_value = self.allocate(value.size, 64)

@@ -139,6 +139,16 @@ class SubprogInfo:
     unreliable: bool = False
     called: bool = False  # a global function that was met, so it will be walked, too
     verified: bool = False
+    args: list[FuncArg] | None = None  # since 6.8, once somebody asked
+
+
+@dataclass(frozen=True, slots=True)
+class FuncArg:
+    """What an argument of one of the program's functions is: bpf_subprog_arg_info."""
+
+    arg_type: int
+    size: int = 0  # of memory, in bytes
+    btf_id: int = 0  # of a struct of the kernel
 
 
 @dataclass(slots=True)

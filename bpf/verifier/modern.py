@@ -46,8 +46,9 @@ def _start(env: Env, subprog: int) -> None:
     env.insn_idx = state.first_insn_idx
     if subprog or env.request.prog_type == uapi.BPF_PROG_TYPE_EXT:
         prepare_func_args(env, subprog, env.regs)
-        for reg in env.regs[1:6]:
-            _settle_argument(env, reg)
+        if not env.rules.arguments_prepared:
+            for reg in env.regs[1:6]:
+                _settle_argument(env, reg)
     else:
         env.regs[1].value = known_zero(PTR_TO_CTX)
         check_main_args(env, subprog, env.regs)

@@ -157,11 +157,14 @@ class Rules:
     arguments_prepared: bool = since(
         "6.8",
         "e26080d0da87",
+        "what arguments of functions are follows from BTF and arg: tags, once, for calls and the function itself; "
         "a static function whose prototype asks for other than numbers and contexts fits without a word",
     )
-    main_arguments_quiet: bool = since(
-        "6.8", "1eb986746a67", "the main function's own types are checked without a word"
+    null_is_not_nonnull: bool = since("7.0", "-", "a known NULL is refused for an argument tagged arg:nonnull")
+    lines_have_places: bool = since(
+        "6.9", "7cc13adbd057", "source lines are told with file and number, and once for several places in them"
     )
+    untrusted_tag: bool = since("6.17", "182f7df70419", "arguments tagged arg:untrusted, read with a probe")
     storage_flags_precise: bool = since("6.12", "ac8e6e24e8c5", "flags of bpf_get_local_storage() are relied on")
     stack_in_history: bool = since("6.8", "41f6f64e6999", "the history of a path notes what touches the stack")
     constants_linked: bool = since("6.11", "98d7ca374ba4", "a copy of a number plus a constant learns with it")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from types import FunctionType
 from typing import NamedTuple
 
 from arch.abi.version import KernelVersion
@@ -106,7 +107,7 @@ class Text:
             functions[symbol] = Function(call, call.prototype, wrapped)
         names = sorted(functions, key=lambda name: (*place_of(functions[name].declared.source), name))
         if self.image.jumps():
-            self.jumping = {name for name in names if functions[name].declared.jumps}
+            self.jumping = {name for name in names if self._can_jump(functions[name].declared)}
         indices = self.image.add_functions(names, jumping=self.jumping)
         self.image.add_entry(self.cpu)
         self._compile(names, indices)
@@ -124,6 +125,13 @@ class Text:
                 self.symbols.add(other, address, self.symbols[symbol].size)
                 self._addresses[other] = address
                 self.symbol_of[other] = symbol
+
+    def _can_jump(self, declared: KernelFunction | Syscall) -> bool:
+        """Its call can be its end; not if this version lacks the callee, whose body runs inside then."""
+        if not declared.jumps or not isinstance(declared.body, FunctionType):
+            return False
+        absent = {f.name for f in KERNEL_FUNCTIONS if not f.exists_in(self.version)} - self.symbol_of.keys()
+        return absent.isdisjoint(declared.body.__code__.co_consts)
 
     def _compile(self, names: list[str], indices: list[int]) -> None:
         """Functions are compiled when first entered: most functions of a kernel are never reached in one run."""

@@ -14,6 +14,7 @@ from bpf.verifier.access import dynptr
 from bpf.verifier.access.map_access import check_ptr_off_reg, kptr_at
 from bpf.verifier.access.memory import check_kfunc_mem_size_reg, check_mem_reg
 from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.calls import prepared_args
 from bpf.verifier.calls.args import check_func_arg_reg_off
 from bpf.verifier.calls.kfuncs import KF_KPTR_GET, KF_RELEASE, KF_SLEEPABLE, KF_TRUSTED_ARGS
 from bpf.verifier.context.btf_walk import (
@@ -327,30 +328,14 @@ def _match_subprog(env: Env, subprog: int, regs: list[Reg], calling: bool) -> No
         env.reject(EFAULT)
     if info.unreliable:
         env.reject(EINVAL)
-    if env.rules.arguments_prepared and info.linkage != GLOBAL and not _plain_arguments(env, info.type_id):
-        info.unreliable = True
-        env.reject(EINVAL)
     try:
-        _Match(env, env.btf, info.type_id, regs, info.linkage == GLOBAL, None, calling).run()
+        if env.rules.arguments_prepared:
+            prepared_args.check_call(env, subprog, regs)
+        else:
+            _Match(env, env.btf, info.type_id, regs, info.linkage == GLOBAL, None, calling).run()
     except Rejected:
         info.unreliable = True
         raise
-
-
-def _plain_arguments(env: Env, type_id: int) -> bool:
-    """Numbers and contexts in, a number out: what btf_prepare_func_args() knows of a static function."""
-    btf = env.btf
-    t = type_by_id(btf, type_id)
-    proto = type_by_id(btf, t.type) if t is not None and t.kind is Kind.FUNC else None
-    if proto is None or proto.kind is not Kind.FUNC_PROTO:
-        return True  # an error that is told
-    if len(proto.params) > MAX_BPF_FUNC_REG_ARGS or not is_scalar(btf.resolved(proto.type)):
-        return False
-    kinds = [btf.resolved(param.type) for param in proto.params]
-    return all(
-        is_scalar(kind) or (kind.kind is Kind.PTR and is_prog_ctx_type(env, btf, kind, env.prog_type, i))
-        for i, kind in enumerate(kinds)
-    )
 
 
 def check_subprog_call(env: Env, subprog: int, regs: list[Reg]) -> None:
@@ -360,16 +345,14 @@ def check_subprog_call(env: Env, subprog: int, regs: list[Reg]) -> None:
 
 def check_main_args(env: Env, subprog: int, regs: list[Reg]) -> None:
     """btf_check_subprog_arg_match(): the main function's BTF need not fit, unless it is broken."""
-    level = env.log.level
+    if env.rules.arguments_prepared:
+        prepared_args.check_main(env)
+        return
     try:
-        if env.rules.main_arguments_quiet:
-            env.log.level = 0
         _match_subprog(env, subprog, regs, False)
     except Rejected as refused:
         if refused.errno == EFAULT:
             raise
-    finally:
-        env.log.level = level
 
 
 def prepare_func_args(env: Env, subprog: int, regs: list[Reg]) -> None:
@@ -385,6 +368,9 @@ def prepare_func_args(env: Env, subprog: int, regs: list[Reg]) -> None:
     name = t.name
     if env.level:
         env.verbose(f"Validating {name}() func#{subprog}...\n")
+    if env.rules.arguments_prepared:
+        prepared_args.enter(env, subprog, regs)
+        return
     if info.unreliable:
         env.reject(EFAULT, f"Verifier bug in function {name}()")
     proto = type_by_id(btf, t.type)

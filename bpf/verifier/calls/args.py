@@ -208,7 +208,8 @@ def _check_arg_off_6_2(env: Env, v: Value, regno: int, arg_type: int) -> None:
         check_ptr_off_reg(env, v, regno, v.type in _OBJECTS_6_2)
 
 
-def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta) -> None:
+def check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta) -> None:
+    """Is the register's type one that this kind of argument takes?"""
     v = env.regs[regno].value
     compatible = _COMPATIBLE[base_type(arg_type)]
     word = v.type
@@ -327,7 +328,7 @@ def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
     v = env.regs[regno].value
     if arg_type == ARG_ANYTHING:
         if meta.func_id == uapi.BPF_FUNC_loop and arg == 0 and env.rules.loop_count_is_number:
-            _check_reg_type(env, regno, ARG_CONST_SIZE, None, meta)
+            check_reg_type(env, regno, ARG_CONST_SIZE, None, meta)
         if is_pointer_value(env, v):
             env.reject(EACCES, f"R{regno} leaks addr into helper function")
         return
@@ -337,7 +338,7 @@ def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
         arg_type = _resolve_map_arg_type(env, meta, arg_type)
     if not (v.is_null and arg_type & PTR_MAYBE_NULL):
         btf_name = fn.arg_btf_ids[arg] if base_type(arg_type) == ARG_PTR_TO_BTF_ID else None
-        _check_reg_type(env, regno, arg_type, btf_name, meta)
+        check_reg_type(env, regno, arg_type, btf_name, meta)
         if env.rules.argument_offsets:
             check_func_arg_reg_off(env, v, regno, arg_type)
         elif v.type == PTR_TO_CTX:

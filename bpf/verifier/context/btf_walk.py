@@ -293,7 +293,8 @@ def is_prog_ctx_type(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: 
             env.verbose(f"arg#{arg} type is not a struct\n")
         return False
     if not t.name:
-        env.verbose(f"arg#{arg} struct doesn't have a name\n")
+        if not env.rules.arguments_prepared:
+            env.verbose(f"arg#{arg} struct doesn't have a name\n")
         return False
     names, _ = CTX_CONVERT.get(prog_type, ((), ""))
     return t.name in names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simkernel
+from arch.text import KernelText
 from bpf.btf import Btf, Kind
 from bpf.btf.recorded import recorded_btf
 from docs.layouts import real_member
@@ -52,3 +53,13 @@ def test_the_kernels_own_types_are_shown_to_the_byte(version: str) -> None:
         btf = recorded_btf("x86_64", m.kernel.version)
         assert btf is not None
         assert m.session.read_file("/sys/kernel/btf/vmlinux") == btf.data
+
+
+def test_a_function_whose_callee_a_version_lacks_does_not_end_in_a_jump(
+    busybox: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4.14 has no ksys_read(): its body runs inside read, which goes on behind it."""
+    monkeypatch.setattr(KernelText, "jumps", lambda self: True)
+    with simkernel.boot(kernel="4.14") as m:
+        assert "read" not in {name.removeprefix("sys_") for name in m.kernel.text.jumping}
+        assert m.run([m.install(busybox), "sh", "-c", "echo a | cat"]).stdout == b"a\n"
