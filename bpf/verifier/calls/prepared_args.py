@@ -48,8 +48,8 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import Env, FuncArg, Rejected
 
-PREFIX: Final = "arg:"
-CTX, NONNULL, TRUSTED, NULLABLE, UNTRUSTED = "ctx", "nonnull", "trusted", "nullable", "untrusted"
+TAG_PREFIX: Final = "arg:"
+TAG_CTX, TAG_NONNULL, TAG_TRUSTED, TAG_NULLABLE, TAG_UNTRUSTED = "ctx", "nonnull", "trusted", "nullable", "untrusted"
 _DYNPTR: Final = ARG_PTR_TO_DYNPTR | MEM_RDONLY
 _WORDS_AS_CTX: Final = (uapi.BPF_TRACE_RAW_TP, uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
 
@@ -101,8 +101,8 @@ def _tags(btf: Btf, func_id: int) -> dict[int, list[str]]:
     """The tags of each argument, in the order of their ids."""
     found: dict[int, list[str]] = {}
     for t in btf.types:
-        if t.kind is Kind.DECL_TAG and t.type == func_id and t.name.startswith(PREFIX):
-            found.setdefault(t.component_idx, []).append(t.name.removeprefix(PREFIX))
+        if t.kind is Kind.DECL_TAG and t.type == func_id and t.name.startswith(TAG_PREFIX):
+            found.setdefault(t.component_idx, []).append(t.name.removeprefix(TAG_PREFIX))
     return found
 
 
@@ -110,7 +110,9 @@ def _known_tags(env: Env, words: list[str], is_global: bool, i: int) -> frozense
     for word in words:
         if not is_global:
             env.reject(EOPNOTSUPP, f"arg#{i} type tag is not supported in static functions")
-        known = word in (CTX, NONNULL, TRUSTED, NULLABLE, "arena") or (word == UNTRUSTED and env.rules.untrusted_tag)
+        known = word in (TAG_CTX, TAG_NONNULL, TAG_TRUSTED, TAG_NULLABLE, "arena") or (
+            word == TAG_UNTRUSTED and env.rules.untrusted_tag
+        )
         if not known:
             env.reject(EOPNOTSUPP, f"arg#{i} has unsupported set of tags")
         if word == "arena":
@@ -130,8 +132,8 @@ def _argument(env: Env, btf: Btf, t: BtfType, tags: frozenset[str], is_global: b
         if t.kind is Kind.INT or is_any_enum(t):
             return FuncArg(ARG_ANYTHING)
         _reject(env, is_global, f"Arg#{i} type {kind_text(t)} in {name}() is not supported yet.")
-    if CTX in tags or is_prog_ctx_type(env, btf, t, env.prog_type, i):
-        _only(env, tags, frozenset({CTX}), i)
+    if TAG_CTX in tags or is_prog_ctx_type(env, btf, t, env.prog_type, i):
+        _only(env, tags, frozenset({TAG_CTX}), i)
         if tags:
             _check_tagged_ctx(env, btf, t, i)
         return FuncArg(ARG_PTR_TO_CTX)
@@ -139,21 +141,21 @@ def _argument(env: Env, btf: Btf, t: BtfType, tags: frozenset[str], is_global: b
     if target.kind is Kind.STRUCT and target.name == "bpf_dynptr":
         _only(env, tags, frozenset(), i)
         return FuncArg(_DYNPTR)
-    if TRUSTED in tags:
-        _only(env, tags, frozenset({TRUSTED, NULLABLE, UNTRUSTED}), i)
-        maybe = PTR_MAYBE_NULL if NULLABLE in tags else 0
+    if TAG_TRUSTED in tags:
+        _only(env, tags, frozenset({TAG_TRUSTED, TAG_NULLABLE, TAG_UNTRUSTED}), i)
+        maybe = PTR_MAYBE_NULL if TAG_NULLABLE in tags else 0
         return FuncArg(ARG_PTR_TO_BTF_ID | PTR_TRUSTED | maybe, btf_id=_in_kernel(env, target, i))
-    if UNTRUSTED in tags:
-        _only(env, tags, frozenset({UNTRUSTED}), i)
+    if TAG_UNTRUSTED in tags:
+        _only(env, tags, frozenset({TAG_UNTRUSTED}), i)
         return _untrusted(env, target, i)
     if not is_global:
         env.reject(EINVAL)
-    _only(env, tags, frozenset({NONNULL}), i)
+    _only(env, tags, frozenset({TAG_NONNULL}), i)
     resolved = resolve_size(btf, btf.skip(t.type))
     if resolved is None:
         text = type_text(btf[btf.skip(t.type)])
         env.reject(EINVAL, f"arg#{i} reference type('{text}') size cannot be determined: {-EINVAL}")
-    return FuncArg(ARG_PTR_TO_MEM | (0 if NONNULL in tags else PTR_MAYBE_NULL), size=resolved.size)
+    return FuncArg(ARG_PTR_TO_MEM | (0 if TAG_NONNULL in tags else PTR_MAYBE_NULL), size=resolved.size)
 
 
 def _untrusted(env: Env, target: BtfType, i: int) -> FuncArg:
