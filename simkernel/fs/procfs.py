@@ -15,6 +15,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import FileOperations, SuperBlock
 from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
 from simkernel.fs.pipe import round_pipe_size
+from simkernel.fs.proc_memory import add_memory_files
 from simkernel.fs.proc_pid import PidDir, find_process, self_pid, thread_self
 from simkernel.fs.proc_sys import make_sysctl
 from simkernel.fs.pseudo import (
@@ -25,7 +26,6 @@ from simkernel.fs.pseudo import (
     SEQ_FOPS,
     PseudoSuper,
 )  # fmt: skip
-from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
 from simkernel.kernel.calls.system import set_uts, uname_fields
 from simkernel.kernel.namespaces import time_offsets
@@ -42,32 +42,6 @@ def cpuinfo(k: FsKernel) -> str:
     """/proc/cpuinfo."""
     info: CpuInfo = k.arch.cpuinfo
     return info.text(k.nr_cpus)
-
-
-def meminfo(k: FsKernel) -> str:
-    """/proc/meminfo."""
-    total = k.mm.total_ram_pages * 4
-    free = k.mm.free_ram_pages * 4
-    cached = sum(sb.used_blocks for sb in _tmpfs_supers(k.vfs)) * 4
-    rows = [
-        ("MemTotal", total), ("MemFree", free), ("MemAvailable", free), ("Buffers", 0), ("Cached", cached),
-        ("SwapCached", 0), ("Active", 0), ("Inactive", cached), ("Active(anon)", 0), ("Inactive(anon)", cached),
-        ("Active(file)", 0), ("Inactive(file)", 0), ("Unevictable", 0), ("Mlocked", 0), ("SwapTotal", 0),
-        ("SwapFree", 0), ("Dirty", 0), ("Writeback", 0), ("AnonPages", max(0, total - free - cached) // 2),
-        ("Mapped", 0), ("Shmem", cached), ("KReclaimable", 0), ("Slab", 0), ("SReclaimable", 0), ("SUnreclaim", 0),
-        ("KernelStack", 16 * len(k.tasks.by_pid)), ("PageTables", 0), ("NFS_Unstable", 0), ("Bounce", 0),
-        ("WritebackTmp", 0), ("CommitLimit", total // 2), ("Committed_AS", 0), ("VmallocTotal", 34359738367),
-        ("VmallocUsed", 0), ("VmallocChunk", 0), ("Percpu", 0),
-    ]  # fmt: skip
-    return "".join(f"{name + ':':<16}{kb:8d} kB\n" for name, kb in rows)
-
-
-def _tmpfs_supers(vfs: Vfs) -> list[TmpfsSuper]:
-    seen: list[TmpfsSuper] = []
-    for mnt in vfs.mounts:
-        if isinstance(mnt.mnt_sb, TmpfsSuper) and mnt.mnt_sb not in seen:
-            seen.append(mnt.mnt_sb)
-    return seen
 
 
 def proc_stat(k: FsKernel) -> str:
@@ -209,6 +183,18 @@ def version_text(k: FsKernel, uname: Callable[[], list[str]]) -> str:
     return PROC_BANNER % (fields[0], fields[2], fields[3])
 
 
+TTY_DRIVERS = """\
+/dev/tty             /dev/tty        5       0 system:/dev/tty
+/dev/console         /dev/console    5       1 system:console
+/dev/ptmx            /dev/ptmx       5       2 system
+pty_slave            /dev/pts      136 0-1048575 pty:slave
+pty_master           /dev/ptm      128 0-1048575 pty:master
+"""
+TTY_LDISCS = "n_tty       0\nn_null     27\n"
+MISC = "126 userfaultfd\n"
+DMA = " 4: cascade\n"
+
+
 def make_root(k: FsKernel) -> Dir:
     """The nodes of /proc."""
     vfs = k.vfs
@@ -224,7 +210,6 @@ def make_root(k: FsKernel) -> Dir:
     ) -> None:
         root.add(name, PseudoFile(show, store, mode, fops=fops))
 
-    text("buddyinfo", lambda: f"Node 0, zone   Normal {k.mm.free_ram_pages:6d}\n")
     text("cgroups", lambda: "#subsys_name\thierarchy\tnum_cgroups\tenabled\n")
     text("cmdline", lambda: "console=ttyS0\n")
     text("consoles", lambda: "ttyS0                -W- (EC   a)    4:64\n")
@@ -238,8 +223,9 @@ def make_root(k: FsKernel) -> Dir:
     text("kallsyms", lambda: kallsyms(k), fops=PROC_REG_FOPS)
     root.add("kmsg", KmsgNode(k))
     text("loadavg", lambda: loadavg(k))
-    text("meminfo", lambda: meminfo(k))
-    text("misc", lambda: "")
+    text("misc", lambda: MISC)
+    text("fb", lambda: "")
+    text("dma", lambda: DMA if k.arch.srcarch == "x86" else "")
     text("modules", lambda: "")
     for name, target in (("mounts", "self/mounts"), ("net", "self/net")):
         link = Link(target)
@@ -253,7 +239,6 @@ def make_root(k: FsKernel) -> Dir:
     text("uptime", lambda: uptime(k))
     text("version", lambda: version_text(k, uname))
     text("vmallocinfo", lambda: "", 0o400)
-    text("vmstat", lambda: f"nr_free_pages {k.mm.free_ram_pages}\npgfault {k.mm.nr_faults}\n")
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
     table = vfs.sysctl
     table["fs.epoll.max_user_watches"] = default_max_user_watches(k.mm.total_ram_pages)
@@ -265,6 +250,10 @@ def make_root(k: FsKernel) -> Dir:
     root.add("sys", sys_dir)
     for name in ("bus", "driver", "fs", "irq", "sysvipc", "tty"):
         root.add(name, Dir())
+    tty = root.subdir("tty")
+    tty.add("drivers", PseudoFile(lambda: TTY_DRIVERS))
+    tty.add("ldiscs", PseudoFile(lambda: TTY_LDISCS))
+    add_memory_files(k, root)
     root.add("self", root.selves["self"])
     root.add("thread-self", root.selves["thread-self"])
     return root

@@ -36,6 +36,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.proc6 import FILES6
 from simkernel.net.proc_snmp import SNMP_FILES
+from simkernel.net.proc_tables import TABLE_FILES
 from simkernel.net.unix.sock import UnixSock
 
 UDP_CLOSED, UDP_CONNECTED = 7, 1
@@ -266,7 +267,7 @@ Show = Callable[[NetKernel, Net], str]
 FILES: list[tuple[str, Show]] = [
     ("arp", arp), ("dev", dev), ("dev_mcast", dev_mcast), ("icmp", icmp), ("igmp", igmp), ("netlink", netlink),
     ("packet", packet), ("ptype", ptype), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp), ("udp", udp),
-    ("unix", unix), *FILES6, *SNMP_FILES,
+    ("unix", unix), *FILES6, *SNMP_FILES, *TABLE_FILES,
 ]  # fmt: skip
 
 
