@@ -25,7 +25,7 @@ from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach,
 from bpf.layout import layout_of
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
-from simkernel.observe.native_entry import RawRun, fentry_handler, raw_tracepoint
+from simkernel.observe.native_entry import RawRun, fentry_handler, fexit_handler, raw_tracepoint
 from simkernel.observe.trampoline import KernelTrampoline, Override, argument_reader
 from tracing.files.nodes import OpenFile
 from tracing.perf.event import PerfEvent
@@ -225,8 +225,19 @@ class Attachments:
             def compile_entry(codes: list[NativeCode | None], entry: int) -> NativeHandler | None:
                 return fentry_handler(codes, arch, cpu.layout, cpu.block, self.first_context(), entry, count)
 
-            read = argument_reader(count, self._argument)
-            found = KernelTrampoline(self.tracing.kprobes, symbol, read, self.run_args, self.override, compile_entry)
+            kprobes, rows = self.tracing.kprobes, self.tracing.kprobes.returns
+            noted = count if count <= rows.can_note() else 0
+
+            def compile_exit(codes: list[NativeCode | None], entry: int) -> NativeHandler | None:
+                if not noted:
+                    return None
+                place = self.first_context()
+                return fexit_handler(codes, arch, cpu.layout, cpu.block, place, rows.address, entry, count)
+
+            found = KernelTrampoline(
+                kprobes, symbol, argument_reader(count, self._argument), self.run_args, self.override, compile_entry,
+                compile_exit, noted,
+            )  # fmt: skip
             self.trampolines[symbol] = found
         return found
 

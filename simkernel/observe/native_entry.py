@@ -1,4 +1,4 @@
-"""Compiled fentry programs at a function's entry: arguments from registers to an array in kernel memory, without Python."""
+"""Compiled fentry and fexit programs: arguments from registers to an array in kernel memory, without Python."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from arch.native import Block, Word
 from arch.native.handler import READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, load32, load64, native, shared, store64
+from tracing.probes.returns import ARGUMENTS as NOTED_AT
+from tracing.probes.returns import LAST_ROW, word_of
 
 # Words: the context in kernel memory, the function's address, how many arguments it has and where in struct pt_regs
 # they are, how wide they are there; then how many programs, and function, data and cookie of each.
 CONTEXT, ENTRY, COUNT, ARGUMENTS, WIDTH, PROGRAMS, FIRST = 0, 1, 2, 3, 15, 16, 17
 PROGRAM = 3  # of a raw tracepoint, which has one: function and data behind the first three
 RAW_ARGUMENTS = 6
+# Of an end: the context, the function's address, how many arguments, the rows of calls under way (tracing/probes/returns.py), where
+# in struct pt_regs the result is and how wide, and the programs as above.
+ROWS_AT, RESULT, RESULT_WIDTH, ENDS, FIRST_END = 3, 4, 5, 6, 7
 
 RawRun = Callable[[tuple[int, ...]], None]
 
@@ -35,6 +40,28 @@ def run_fentry(d: Words, regs: int) -> int:
         shared[Word.ENTRY_IP] = d[ENTRY]
         shared[Word.CONTEXT_TAKEN] = 1
         attempt(d[FIRST + 3 * program], d[FIRST + 3 * program + 1], at + 16)
+        shared[Word.CONTEXT_TAKEN] = 0
+        if shared[Word.NATIVE_STATUS]:
+            return 0
+    return 0
+
+
+@native
+def run_fexit(d: Words, regs: int) -> int:
+    """The arguments are those of the entry; the result follows them."""
+    row = word_of(d[ROWS_AT], LAST_ROW) + NOTED_AT
+    for program in range(d[ENDS]):
+        at = d[CONTEXT]
+        store64(at, d[ENTRY])
+        store64(at + 8, d[COUNT])
+        for i in range(d[COUNT]):
+            store64(at + 16 + 8 * i, word_of(d[ROWS_AT], row + i))
+        place = regs + d[RESULT]
+        store64(at + 16 + 8 * d[COUNT], load64(place) if d[RESULT_WIDTH] == 8 else load32(place))
+        shared[Word.COOKIE] = d[FIRST_END + 3 * program + 2]
+        shared[Word.ENTRY_IP] = d[ENTRY]
+        shared[Word.CONTEXT_TAKEN] = 1
+        attempt(d[FIRST_END + 3 * program], d[FIRST_END + 3 * program + 1], at + 16)
         shared[Word.CONTEXT_TAKEN] = 0
         if shared[Word.NATIVE_STATUS]:
             return 0
@@ -71,7 +98,7 @@ def run_raw(d: Words, a: int, b: int, c: int, e: int, f: int, g: int) -> int:
 @cache
 def library(big_endian: bool) -> Library:
     """Compiled when the first such program is."""
-    return Library([run_fentry, run_raw], big_endian)
+    return Library([run_fentry, run_fexit, run_raw], big_endian)
 
 
 def raw_tracepoint(code: NativeCode | None, block: Block, big_endian: bool, context: int, count: int) -> RawRun | None:
@@ -111,10 +138,38 @@ def fentry_handler(
     places = [row.offset for row in rows] + [0] * (WIDTH - ARGUMENTS - count)
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(context, entry, count, *places, *widths, len(compiled), *flat)
 
+    return _handler("run_fentry", data, compiled, arch, block)
+
+
+def fexit_handler(
+    codes: Sequence[NativeCode | None],
+    arch: Architecture,
+    layout: Layout,
+    block: Block,
+    context: int,
+    rows: int,
+    entry: int,
+    count: int,
+) -> NativeHandler | None:
+    """The compiled form of a trampoline's end, whose rows note `count` arguments; None if a program is not compiled."""
+    compiled = [code for code in codes if code is not None]
+    if not codes or len(compiled) != len(codes):
+        return None
+    result = layout.fields[arch.return_value]
+    flat = [word for code in compiled for word in (code.function, code.data, code.cookie)]
+    data = (ctypes.c_uint64 * (FIRST_END + len(flat)))(
+        context, entry, count, rows, result.offset, result.size, len(compiled), *flat
+    )
+    return _handler("run_fexit", data, compiled, arch, block)
+
+
+def _handler(
+    name: str, data: ctypes.Array[ctypes.c_uint64], compiled: Sequence[NativeCode], arch: Architecture, block: Block
+) -> NativeHandler:
     def after(regs: int) -> None:
         block.words[Word.NATIVE_STATUS] = 0
         for code in compiled:
             code.failed()
 
-    function = library(arch.byteorder == "big").address["run_fentry"]
+    function = library(arch.byteorder == "big").address[name]
     return NativeHandler(function, ctypes.addressof(data), after, (data, tuple(compiled)), READ_ONLY)

@@ -19,7 +19,7 @@ from bpf.uapi import MAX_BPF_FUNC_ARGS
 from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
 
 Arguments = Callable[[int], tuple[int, ...]]
-# (the programs, address of the function) -> its compiled entry, if there can be one
+# (the programs, address of the function) -> its compiled entry or end, if there can be one
 CompileEntry = Callable[[list[NativeCode | None], int], NativeHandler | None]
 Override = Callable[[int, int], None]  # (pt_regs, value): the probed function returns that at once
 
@@ -35,13 +35,16 @@ class KernelTrampoline:
         run: RunProgram[BpfProg],
         override: Override,
         compile_entry: CompileEntry,
+        compile_exit: CompileEntry,
+        noted: int,
     ) -> None:
         self.kprobes, self.read, self.run, self.override = kprobes, read, run, override
-        self.compile_entry = compile_entry
+        self.compile_entry, self.compile_exit = compile_entry, compile_exit
         self.chain: Chain[BpfProg] = Chain()
         self.entry = Kprobe(self._entered, symbol)
         self.exit = Kretprobe(self._returned, symbol, entry_handler=self._note, maxactive=4096)
         self.entry.kind = self.exit.kp.kind = "f"  # not in the list of kprobes
+        self.exit.noted = noted
         self.groups: Callable[[tuple[int, ...]], int] | None = None  # of a hook of LSM: asks those of control groups
         self.overridden = False  # between the two probes of one entry
 
@@ -78,14 +81,22 @@ class KernelTrampoline:
         return end
 
     def _compile(self) -> None:
-        """The compiled form of the entry: where there are only fentry programs, and all of them are compiled."""
-        links = self.chain.links
-        codes = (
+        """The compiled forms: where nothing can keep the function from running, and all programs are compiled."""
+        before, after = (
             []
-            if links[MODIFY_RETURN] or self.groups
-            else [with_cookie(prog.native, cookie) for prog, cookie in links[FENTRY]]
+            if self.chain.links[MODIFY_RETURN] or self.groups
+            else [with_cookie(prog.native, cookie) for prog, cookie in self.chain.links[kind]]
+            for kind in (FENTRY, FEXIT)
         )
-        self.kprobes.set_native(self.entry, self.compile_entry(codes, self.entry.addr) if codes else None)
+        self.kprobes.set_native(self.entry, self.compile_entry(before, self.entry.addr) if before else None)
+        end = self.compile_exit(after, self.exit.kp.addr) if after else None
+        self.kprobes.set_native_return(self.exit, end, lambda regs, real: self._failed(end, regs))
+        self.kprobes.note_natively(self.exit, end is not None)
+
+    def _failed(self, end: NativeHandler | None, regs: int) -> None:
+        """A compiled program of the end did not end well."""
+        assert end is not None
+        end.after(regs)
 
     def _arm(self) -> None:
         """The probes that the present programs need, the entry's before the return's."""

@@ -85,6 +85,7 @@ class Kretprobe:
         self.handler = handler
         self.entry_handler = entry_handler
         self.maxactive = maxactive
+        self.noted = 0  # arguments that the entry handler leaves in `data`, and that have room beside the row
         self.words = (ctypes.c_uint64 * returns.RP_WORDS)()
         self.native: NativeHandler | None = None  # the compiled form of `handler`; see Kprobes.set_native_return()
         self.after: Callable[[int, int], object] = _nothing  # (pt_regs, return address): what that leaves to Python
@@ -362,6 +363,7 @@ class Kprobes:
         arch, mem, layout = self.host.arch, self.host.mem, self.layout
         trampoline, host, rows = self.host.return_trampoline, self.host, self.returns
         entry_handler, words = rp.entry_handler, ctypes.addressof(rp.words)
+        task_number, current_task = host.task_number, host.current_task
 
         def entry(regs: int) -> object:
             if not rp.free or rows.full:
@@ -372,7 +374,10 @@ class Kprobes:
                 return None
             rp.free -= 1
             arch.set_return_address(mem, regs, trampoline, layout)
-            rows.push(host.task_number(host.current_task()), words, instance.ret_addr, instance.data)
+            if rp.noted and isinstance(instance.data, tuple):
+                rows.push(task_number(current_task()), words, instance.ret_addr, None, instance.data)
+            else:
+                rows.push(task_number(current_task()), words, instance.ret_addr, instance.data)
             return True
 
         return entry
@@ -415,8 +420,9 @@ class Kprobes:
         frame: list[tuple[int, KretprobeInstance]] = []
         for row in self.returns.of(self.host.task_number(self.host.current_task())):
             serial, address, ret_addr, data = self.returns.read(row)
-            instance = KretprobeInstance(self.return_probes[address], ret_addr)
-            instance.data = data
+            rp = self.return_probes[address]
+            instance = KretprobeInstance(rp, ret_addr)
+            instance.data = self.returns.arguments(row, rp.noted) if rp.noted else data
             frame.append((serial, instance))
             if ret_addr != trampoline:
                 break
@@ -438,6 +444,10 @@ class Kprobes:
         if native is not None:
             rp.words[returns.RP_DATA] = native.data
             rp.words[returns.RP_FUNCTION] = native.function
+
+    def note_natively(self, rp: Kretprobe, natively: bool) -> None:
+        """A return probe whose entry handler does nothing but note the arguments: from now on compiled, or not."""
+        self.set_native(rp.kp, self.returns.entry_handler(rp.words, rp.noted) if natively else None)
 
     def return_value(self, regs: int) -> int:
         """What a function that returned with these registers answered."""

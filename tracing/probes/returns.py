@@ -1,7 +1,8 @@
 """Calls under way whose returns are probed: struct kretprobe_instance, as words that Python and native code share.
 
 One stack for all tasks, newest last; each row is the task's struct task_struct, the return probe's words and the real return
-address.  What an entry handler leaves for the return is a Python object, kept beside the row by a serial number.
+address, and the arguments of the call where the probe notes them.  What else an entry handler leaves for the return is a Python
+object, kept beside the row by a serial number.
 
 A return probe's words: how many instances are free, how many calls were missed, whether it is registered, and its compiled
 programs.  Entry and return in native code do what Kprobes does in Python; what they do not know they decline: an
@@ -14,7 +15,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 
-from arch.architecture import Architecture, Layout
+from arch.architecture import Architecture, Layout, Row
 from arch.errors import Fault
 from arch.native import Block, Native, Word
 from arch.native.handler import READ_ONLY, NativeHandler, Tier, chosen_tier
@@ -27,12 +28,14 @@ CAPACITY = 1 << 13  # calls under way in all tasks; more are missed
 RP_FREE, RP_MISSED, RP_REGISTERED, RP_FUNCTION, RP_DATA = range(5)
 RP_WORDS = 5
 # Words of the stack: how many rows, the probe and the address of the return handled last, the next serial number; rows.
-ROWS, LAST_RP, LAST_RET, SERIAL, FIRST = range(5)
-TASK, RP, RET, NUMBER = range(4)
-ROW = 4
+ROWS, LAST_RP, LAST_RET, LAST_ROW, SERIAL, FIRST = range(6)
+TASK, RP, RET, NUMBER, ARGUMENTS = range(5)
+NOTED = 8  # arguments at most
+ROW = ARGUMENTS + NOTED
 # Words of the two handlers: the probe's words, the stack, the trampoline, where in pt_regs the return address is (or, if
-# ON_STACK, the stack pointer) and the instruction pointer, how wide these are, and whether handlers see the real address.
-D_RP, D_STACK, D_TRAMPOLINE, D_PLACE, D_ON_STACK, D_IP, D_WIDTH, D_IP_FIRST = range(8)
+# ON_STACK, the stack pointer) and the instruction pointer, how wide these are, whether handlers see the real address, and how
+# many arguments are noted and where in pt_regs they are.
+D_RP, D_STACK, D_TRAMPOLINE, D_PLACE, D_ON_STACK, D_IP, D_WIDTH, D_IP_FIRST, D_COUNT, D_ARGUMENTS = range(10)
 
 
 @native
@@ -68,6 +71,12 @@ def push(stack: Words, rp: int, ret: int) -> int:
     stack[row + NUMBER] = stack[SERIAL]
     stack[SERIAL] += 1
     stack[ROWS] += 1
+    return row
+
+
+@native
+def note(stack: Words, at: int, value: int) -> int:
+    stack[at] = value
     return 0
 
 
@@ -78,7 +87,7 @@ def room(stack: Words) -> int:
 
 @native
 def kretprobe_entry(d: Words, regs: int) -> int:
-    """pre_handler_kretprobe() of a probe without an entry handler."""
+    """pre_handler_kretprobe() of a probe without an entry handler, or with one that notes the arguments."""
     place = regs + d[D_PLACE]
     if d[D_ON_STACK]:
         place = read_wide(place, d[D_WIDTH])
@@ -88,7 +97,9 @@ def kretprobe_entry(d: Words, regs: int) -> int:
     if not take_instance(d[D_RP]):
         return 0
     write_wide(place, d[D_WIDTH], d[D_TRAMPOLINE])
-    push(d[D_STACK], d[D_RP], ret)
+    row = push(d[D_STACK], d[D_RP], ret)
+    for i in range(d[D_COUNT]):
+        note(d[D_STACK], row + ARGUMENTS + i, read_wide(regs + d[D_ARGUMENTS + i], d[D_WIDTH]))
     return 0
 
 
@@ -127,7 +138,8 @@ def give_instance(rp: Words) -> int:
 
 
 @native
-def note_last(stack: Words, rp: int, ret: int) -> int:
+def note_last(stack: Words, row: int, rp: int, ret: int) -> int:
+    stack[LAST_ROW] = row
     stack[LAST_RP] = rp
     stack[LAST_RET] = ret
     return 0
@@ -143,7 +155,7 @@ def kretprobe_return(d: Words, regs: int) -> int:
     rp = word_of(d[D_STACK], row + RP)
     if ret == d[D_TRAMPOLINE] or not word_of(rp, RP_FUNCTION) or not word_of(rp, RP_REGISTERED):
         decline()
-    note_last(d[D_STACK], rp, ret)
+    note_last(d[D_STACK], row, rp, ret)
     ip = regs + d[D_IP]
     if d[D_IP_FIRST]:
         write_wide(ip, d[D_WIDTH], ret)
@@ -175,6 +187,11 @@ class Returns:
         self.data: dict[int, object] = {}  # what entry handlers left, by serial number
         self.is_native = chosen_tier() is not Tier.PYTHON
 
+    @property
+    def address(self) -> int:
+        """Of the words, in the host."""
+        return ctypes.addressof(self.words)
+
     def __len__(self) -> int:
         return self.words[ROWS]
 
@@ -183,11 +200,12 @@ class Returns:
         """No call more can be caught."""
         return self.words[ROWS] >= CAPACITY
 
-    def push(self, task: int, rp: int, ret: int, data: object) -> None:
+    def push(self, task: int, rp: int, ret: int, data: object, arguments: tuple[int, ...] = ()) -> None:
         """A call is under way."""
         words = self.words
         row = FIRST + ROW * words[ROWS]
-        words[row : row + ROW] = [task, rp, ret, words[SERIAL]]
+        words[row : row + ARGUMENTS] = [task, rp, ret, words[SERIAL]]
+        words[row + ARGUMENTS : row + ARGUMENTS + len(arguments)] = list(arguments)
         if data is not None:
             self.data[words[SERIAL]] = data
         words[SERIAL] += 1
@@ -204,6 +222,10 @@ class Returns:
         serial, words = self.words[row + NUMBER], self.words
         return serial, words[row + RP], words[row + RET], self.data.get(serial)
 
+    def arguments(self, row: int, count: int) -> tuple[int, ...]:
+        """The first ones of the call, noted at its entry."""
+        return tuple(self.words[row + ARGUMENTS : row + ARGUMENTS + count])
+
     def forget(self, serial: int) -> None:
         """A row goes."""
         words = self.words
@@ -214,17 +236,22 @@ class Returns:
         words[ROWS] -= 1
         self.data.pop(serial, None)
 
-    def entry_handler(self, rp: ctypes.Array[ctypes.c_uint64]) -> NativeHandler:
-        """The compiled form of a return probe's entry."""
+    def entry_handler(self, rp: ctypes.Array[ctypes.c_uint64], noted: int = 0) -> NativeHandler:
+        """The compiled form of a return probe's entry, which notes so many arguments: at most can_note()."""
         flags = READ_ONLY if self.arch.link_register is None else 0  # else the return address is in a register
-        return self._handler("kretprobe_entry", ctypes.addressof(rp), self._fault, flags)
+        return self._handler("kretprobe_entry", ctypes.addressof(rp), self._fault, flags, noted)
 
     def return_handler(self, after: Callable[[int], object]) -> NativeHandler:
         """The compiled form of what runs at the trampoline."""
         return self._handler("kretprobe_return", 0, after, 0)
 
-    def _handler(self, name: str, rp: int, after: Callable[[int], object], flags: int) -> NativeHandler:
-        data = self._data(rp)
+    def can_note(self) -> int:
+        """How many arguments are in registers of the width of the others, and have room in a row."""
+        same = all(self.layout.fields[name].size == self._ip.size for name in self.arch.function_args)
+        return min(len(self.arch.function_args), NOTED) if same else 0
+
+    def _handler(self, name: str, rp: int, after: Callable[[int], object], flags: int, noted: int = 0) -> NativeHandler:
+        data = self._data(rp, noted)
         function = library(self.arch.byteorder == "big").address[name]
         return NativeHandler(function, ctypes.addressof(data), after, data, flags)
 
@@ -233,11 +260,16 @@ class Returns:
         self.block.words[Word.NATIVE_STATUS] = Native.DONE
         raise Fault(self.block.words[Word.NATIVE_FAULT])
 
-    def _data(self, rp: int) -> ctypes.Array[ctypes.c_uint64]:
+    @property
+    def _ip(self) -> Row:
+        return self.layout.fields[self.arch.instruction_pointer]
+
+    def _data(self, rp: int, noted: int) -> ctypes.Array[ctypes.c_uint64]:
         layout, arch = self.layout, self.arch
         on_stack = arch.link_register is None
         place = layout.fields[arch.stack_pointer if on_stack else arch.link_register or ""]
-        ip = layout.fields[arch.instruction_pointer]
-        return (ctypes.c_uint64 * 8)(
-            rp, ctypes.addressof(self.words), self.trampoline, place.offset, on_stack, ip.offset, ip.size, self.ip_first
-        )
+        ip, places = self._ip, [layout.fields[name].offset for name in arch.function_args[:noted]]
+        return (ctypes.c_uint64 * (D_ARGUMENTS + noted))(
+            rp, ctypes.addressof(self.words), self.trampoline, place.offset, on_stack, ip.offset, ip.size, self.ip_first,
+            noted, *places,
+        )  # fmt: skip

@@ -10,6 +10,7 @@ from arch.native.handler import Tier
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import COLD_RUNS
+from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN
 from bpf.face import RawTracepointAttach
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
@@ -234,3 +235,89 @@ def test_random_programs_that_once_differed(monkeypatch, arch, seed):
     python, _ = told_of_random_programs(monkeypatch, "python", arch, seed)
     native, _ = told_of_random_programs(monkeypatch, "native", arch, seed)
     assert native == python
+
+
+# -- what runs before and after a function -----------------------------------------------------------------------------
+
+
+def told_of_trampolines(monkeypatch, tier, arch, seed):
+    """Programs of fentry, fexit and sometimes fmod_ret, which keep all that their context holds; return probes among them."""
+    monkeypatch.setenv("SIMKERNEL_TIER", tier)
+    rng = random.Random(seed)
+    machine = simkernel.boot(arch=arch, cpus=2, binds=[(os.path.join(ROOT, "samples", "bin", arch), "/samples", False)])
+    kernel = machine.kernel
+    observer, bpf, tracing = kernel.observer, kernel.observer.bpf, kernel.observer.tracing
+    seen = bpf.new_map(MapAttr(uapi.BPF_MAP_TYPE_HASH, 8, 8, 4096))
+    seen.get_user()
+    bpf.publish_map(seen)
+    monkeypatch.setattr(observer, "fd_get", lambda fd: seen, raising=False)
+    monkeypatch.setattr(observer, "capable", lambda capability: True, raising=False)
+    programs, links, kinds = [], [], []
+    for place in PLACES:
+        if place not in kernel.text.functions or rng.random() < 0.2:
+            continue
+        count = len(kernel.text.functions[place][1].params)
+        for _ in range(rng.randint(1, 4)):
+            kind = rng.choice([FENTRY, FEXIT, FEXIT, FEXIT, MODIFY_RETURN])
+            lines = ["r6 = r1", "call bpf_get_attach_cookie", "r7 = r0"]
+            for i in range(count + (kind != FENTRY)):
+                lines += [f"r8 = *(u64 *)(r6 +{8 * i})", "r7 *= 31", "r7 += r8"]
+            if rng.random() < 0.3:  # Python in the middle, and events that others see
+                lines += [
+                    "r1 = 0x0a642520",
+                    "*(u64 *)(r10 -72) = r1",
+                    "r1 = r10",
+                    "r1 += -72",
+                    "r2 = 5",
+                    "r3 = r7",
+                    "call bpf_trace_printk",
+                ]
+            lines += [
+                "*(u64 *)(r10 -8) = r7",
+                "*(u64 *)(r10 -16) = r7",
+                "r1 = map[m]",
+                "r2 = r10",
+                "r2 += -8",
+                "r3 = r10",
+                "r3 += -16",
+            ]
+            lines += ["r4 = 0", "call bpf_map_update_elem", "r0 = 0", "exit"]
+            attr = LoadAttr(
+                uapi.BPF_PROG_TYPE_KPROBE, assemble("\n".join(lines), {"m": 1000}), license="GPL", log_level=1
+            )
+            verdict, prog = prog_load(bpf, attr)
+            assert prog is not None, verdict.log
+            observer._printk_wanted(prog)
+            programs.append(prog)
+            kinds.append(kind)
+            links.append(observer.attachments.trampoline(place).link(kind, prog, rng.choice([0, 9])))
+        if rng.random() < 0.4:
+            tracing.probe_events.run(f"{rng.choice('pr')}:e{len(programs)} {place}", "kprobe")
+            machine.session.write_file(f"/sys/kernel/tracing/events/kprobes/e{len(programs)}/enable", "1")
+    results = [machine.run(["/samples/writer"])]
+    for at in sorted(rng.sample(range(len(links)), len(links) // 2), reverse=True):
+        links[at]()  # the rest goes on alone
+    results.append(machine.run(["/samples/writer"]))
+    found = {
+        "output": [result.stdout + result.stderr for result in results],
+        "now": kernel.clock.now_ns,
+        "map": [(key, seen.user_lookup(key, 0)) for key in keys(seen)],
+        "trace": machine.trace_pipe(),
+        "programs": [(prog.run_cnt, prog.recursion_misses) for prog in programs],
+    }
+    compiled = [kind for kind, prog in zip(kinds, programs, strict=True) if prog.native is not None]
+    machine.close()
+    return found, compiled
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "s390x", "riscv64", "i386", "arm"])
+def test_trampolines(monkeypatch, arch):
+    for seed in range(3):
+        python, compiled = told_of_trampolines(monkeypatch, "python", arch, seed)
+        assert compiled == []
+        native, compiled = told_of_trampolines(monkeypatch, "native", arch, seed)
+        assert native == python
+        assert FEXIT in compiled
+        monkeypatch.setitem(COLD_RUNS, Tier.AUTO, 7)
+        mixed, _ = told_of_trampolines(monkeypatch, "", arch, seed)
+        assert mixed == python
