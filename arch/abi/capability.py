@@ -19,3 +19,6 @@ CAP_FS_SET = sum(
 
 # capget(2): version magic -> number of 32-bit words
 CAP_VERSIONS = {0x19980330: 1, 0x20071026: 2, 0x20080522: 2}
+
+# how it is asked, include/linux/security.h
+CAP_OPT_NOAUDIT, CAP_OPT_INSETID = 2, 4

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import E2BIG, EFAULT, EINVAL
 from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.abi.version import KernelVersion, newest
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
@@ -302,9 +302,19 @@ def file_mode(flags: int) -> int:
     return O_RDONLY if read_only else O_WRONLY if write_only else O_RDWR
 
 
+def ask(call: Call, hook: str, *args: int) -> None:
+    """A security hook.  KernelError if a program refuses."""
+    name = f"bpf_lsm_{hook}"
+    if call.host.any_watched((name, f"security_{hook.removesuffix('_security')}")):
+        answer = call.host.around(name, args, lambda: 0)
+        if answer & 1 << 31:
+            raise KernelError(-answer & U32_MAX)
+
+
 def new_map_fd(call: Call, target: BpfMap, mode: int) -> int:
     """bpf_map_new_fd(); without a descriptor the reference is given back."""
     try:
+        ask(call, "bpf_map", target.address, mode + 1 & 3)
         return call.host.fd_install(target, "bpf-map", mode | O_CLOEXEC)
     except KernelError:
         target.put_user()
@@ -314,6 +324,7 @@ def new_map_fd(call: Call, target: BpfMap, mode: int) -> int:
 def prog_fd(call: Call, prog: Prog) -> int:
     """One more descriptor of a program; the reference is the file's."""
     try:
+        ask(call, "bpf_prog", 0)
         return call.host.fd_install(prog, "bpf-prog", O_RDWR | O_CLOEXEC)
     except KernelError:
         prog.put()

@@ -15,7 +15,7 @@ from bpf.maps.hash import HashMap
 from bpf.maps.queue import BloomFilterMap, QueueMap
 from bpf.maps.rows import MAP_TYPES
 from bpf.maps.types import has_map_type
-from bpf.syscall.attr import Call, btf_of_fd, file_mode, new_map_fd
+from bpf.syscall.attr import Call, ask, btf_of_fd, file_mode, new_map_fd
 from bpf.syscall.test_functions import KernelCall, Steps
 from bpf.versions import features
 
@@ -45,6 +45,7 @@ def map_create(call: Call) -> int:
     try:
         new.name = object_name(attr.bytes_of("map_name")) if version.at_least("4.15") else ""
         _set_types(call, new)
+        ask(call, "bpf_map_alloc_security", new.address)
     except KernelError:
         new.free()
         raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from arch.abi.capability import CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_SYS_CHROOT
 from arch.abi.errno import EACCES, EINVAL, ENAMETOOLONG, ENOENT, ENOTDIR, EOPNOTSUPP, EPERM, ERANGE, EROFS  # fmt: skip
 from arch.abi.fcntl import AT_EACCESS, AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
@@ -13,14 +15,16 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fsnotify import FS_ATTRIB
-from simkernel.fs.inode import Inode, Mount, Path, in_group, inode_permission, to_bytes
+from simkernel.fs.inode import Dentry, Inode, Mount, Path, in_group, inode_permission, to_bytes
 from simkernel.fs.namei import (
     LOOKUP_DIRECTORY,
     LOOKUP_FOLLOW,
 )  # fmt: skip
 from simkernel.fs.open_walk import MAY_EXEC, MAY_WRITE, get_path_name
+from simkernel.fs.security import ATTR_CTIME, ATTR_GID, ATTR_KILL_SGID, ATTR_KILL_SUID, ATTR_MODE, ATTR_UID
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import prepare_creds
 from simkernel.kernel.user_namespace import to_kernel, user_ns
 
 # --- chdir and friends ---
@@ -54,6 +58,7 @@ def sys_chroot(k: FsKernel, filename: int) -> Body:
     allowed = (yield k.call("capable", CAP_SYS_CHROOT)) if k.vfs.probed else k.capable(CAP_SYS_CHROOT)
     if not allowed:
         return -EPERM
+    k.vfs.security.ask("path_chroot", path)
     fs_of(k.current).set_root(path)
     return 0
 
@@ -96,8 +101,10 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
     """chmod_common()."""
     _setattr_allowed(path.mnt)
     inode, cred = path.dentry.inode, k.vfs.cred()
+    k.vfs.security.ask("path_chmod", path, mode & S_IALLUGO)
     if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
         return -EPERM
+    k.vfs.security.setattr(path.dentry, ATTR_MODE | ATTR_CTIME, mode & S_IALLUGO | inode.i_mode & S_IFMT)
     if inode.is_link and k.vfs.names.link_modes_fixed:
         return -EOPNOTSUPP
     mode = mode & S_IALLUGO | inode.i_mode & S_IFMT
@@ -173,13 +180,19 @@ def chown_common(k: FsKernel, path_addr: int, user: int, group: int) -> int:
     if (new[0] == nobody != user) or (new[1] == nobody != group):
         return -EINVAL
     user, group = new
-    capable = cred.capable(CAP_CHOWN, inode)
-    if user != nobody and not capable and not (cred.fsuid == inode.i_uid and user == inode.i_uid):
+    k.vfs.security.ask("path_chown", path, user, group)
+    valid = ATTR_CTIME | (ATTR_UID if user != nobody else 0) | (ATTR_GID if group != nobody else 0)
+    if not inode.is_dir:
+        sgid = inode.i_mode & (S_ISGID | 0o010) == S_ISGID | 0o010
+        valid |= ATTR_KILL_SUID | (ATTR_KILL_SGID if sgid else 0) | (ATTR_MODE if sgid or inode.i_mode & S_ISUID else 0)
+    k.vfs.security.setattr(path.dentry, valid, inode.i_mode, user, group)
+    mine = cred.fsuid == inode.i_uid
+    if user != nobody and not (mine and user == inode.i_uid) and not cred.capable(CAP_CHOWN, inode):
         return -EPERM
     if (
         group != nobody
-        and not capable
-        and not (cred.fsuid == inode.i_uid and (in_group(cred, group) or group == inode.i_gid))
+        and not (mine and (in_group(cred, group) or group == inode.i_gid))
+        and not cred.capable(CAP_CHOWN, inode)
     ):
         return -EPERM
     if user != nobody:
@@ -254,6 +267,15 @@ class RealCred:
         self.fsgid: int = cred.gid
         self.groups = cred.groups
 
+    @property
+    def watched(self) -> Collection[str]:
+        """As of the task's own."""
+        return self.k.security_hooks.watched
+
+    def ask(self, hook: str, *about: int | Dentry | Inode) -> None:
+        """Likewise."""
+        self.k.vfs.security.ask(hook, *about)
+
     def capable(self, cap: int, inode: Inode | None = None) -> bool:
         """Only for uid 0."""
         root = to_kernel(user_ns(self.k.current), "uid", 0)
@@ -263,6 +285,8 @@ class RealCred:
 def _faccessat(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> int:
     if mode & ~7 or flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return -EINVAL
+    if not flags & AT_EACCESS:
+        prepare_creds(k)
     cred = k.vfs.cred() if flags & AT_EACCESS else RealCred(k)
     empty = bool(flags & AT_EMPTY_PATH)
     lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW

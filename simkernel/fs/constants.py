@@ -24,4 +24,13 @@ FMODE_CREATED = 0x100000
 FMODE_NEED_UNMOUNT = 0x10000000  # the mount goes with the file, unless it was attached somewhere
 
 # permission masks, include/linux/fs.h
-MAY_EXEC, MAY_WRITE, MAY_READ, MAY_APPEND, MAY_ACCESS, MAY_OPEN, MAY_CHDIR = 1, 2, 4, 8, 0x10, 0x20, 0x40
+MAY_EXEC, MAY_WRITE, MAY_READ, MAY_APPEND, MAY_ACCESS, MAY_OPEN, MAY_CHDIR, MAY_NOT_BLOCK = (
+    1,
+    2,
+    4,
+    8,
+    0x10,
+    0x20,
+    0x40,
+    0x80,
+)

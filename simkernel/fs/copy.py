@@ -28,13 +28,22 @@ def _transfer(
 ) -> Steps[tuple[int, int, int]]:
     """Move bytes through read_iter/read and write_iter/write in pieces of a pipe's size; (moved, in_pos, out_pos)."""
     moved = 0
+    permitted = k.vfs.security.file_permission
+    for file, mask in (
+        (source, c.MAY_READ),
+        (dest, c.MAY_WRITE),
+        (dest, c.MAY_WRITE),
+    ):  # the last is do_splice_direct()'s
+        permitted(file, mask)
     while moved < count:
+        permitted(source, c.MAY_READ)
         step = min(count - moved, 65536)
         got = yield from kernel_read(k, source, in_pos, step)
         if isinstance(got, int):
             return (moved or got), in_pos, out_pos
         if not got:
             break
+        permitted(dest, c.MAY_WRITE)
         wrote = yield from kernel_write(k, dest, out_pos, got)
         if wrote < 0:
             return (moved or wrote), in_pos, out_pos

@@ -195,6 +195,7 @@ def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], s
     inode.i_uid, inode.i_gid, inode.i_nlink = cred.fsuid, cred.fsgid, 0
     dentry = Dentry(name, None, inode)
     dentry.d_dname = show
+    vfs.security.anonymous(dentry)
     assert inode.i_fop is not None
     file = vfs.new_file(Path(mnt, dentry), O_RDWR | flags, inode.i_fop, cred)
     file.f_mode |= (

@@ -58,6 +58,7 @@ def owner_of(file: File) -> FownStruct:
 
 def f_setown(k: FsKernel, file: File, kind: int, pid: int) -> None:
     """__f_setown()."""
+    k.vfs.security.ask("file_set_fowner", file)
     owner, cred = owner_of(file), k.current.cred
     owner.kind, owner.pid, owner.uid, owner.euid = kind, pid, cred.uid, cred.euid
 
@@ -146,10 +147,20 @@ def send_sigurg(k: FsKernel, file: File) -> None:
     """Urgent data came: the owner gets SIGURG, and with O_ASYNC and a signal of its own (F_SETSIG) that one, too."""
     owner = owner_of(file)
     for task in _owners(k, owner):
+        if not _may_hear(k, file, task, owner.signum):
+            continue
         send = k.signals.send_thread if owner.kind == F_OWNER_TID else k.signals.send
         send(task, SIGURG, SI_KERNEL)
     if owner.queues and owner.signum:
         send_sigio(k, file, owner.fd, POLL_PRI)
+
+
+def _may_hear(k: FsKernel, file: File, task: Task, signum: int) -> bool:
+    """security_file_send_sigiotask()."""
+    if "file_send_sigiotask" not in k.security_hooks.watched:
+        return True
+    fown = file.addr + k.vfs.mirror.struct("struct file").offset("f_owner")
+    return not k.vfs.security.answer("file_send_sigiotask", task.addr, fown, signum)
 
 
 def send_sigio(k: FsKernel, file: File, fd: int, band: int) -> None:

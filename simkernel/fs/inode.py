@@ -37,22 +37,15 @@ class Cred(Protocol):
     def groups(self) -> Collection[int]:
         """Supplementary group ids."""
 
+    @property
+    def watched(self) -> Collection[str]:
+        """Security hooks that somebody sees."""
+
     def capable(self, cap: int, inode: Inode | None = None) -> bool:
         """Has this CAP_* number, towards an inode: in a user namespace, if its owner is somebody there."""
 
-
-class RootCred:
-    """uid 0 with every capability: the kernel's own credentials, used at boot."""
-
-    fsuid = fsgid = 0
-    groups: Collection[int] = ()
-
-    def capable(self, cap: int, inode: Inode | None = None) -> bool:
-        """Root is capable."""
-        return True
-
-
-ROOT_CRED = RootCred()
+    def ask(self, hook: str, *about: int | Dentry | Inode) -> None:
+        """A security hook that is watched.  KernelError."""
 
 
 def to_bytes(name: str) -> bytes:
@@ -575,6 +568,8 @@ def inode_permission(inode: Inode, mask: int, cred: Cred, mnt: Mount | None = No
         if inode.i_sb.read_only and kind in (S_IFREG, S_IFDIR, S_IFLNK):
             raise KernelError(EROFS, "read-only file system")
     inode.permission(mask, cred)
+    if cred.watched:
+        cred.ask("inode_permission", inode, mask)
 
 
 def d_path(path: Path, root: Path | None) -> str:

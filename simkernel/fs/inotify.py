@@ -23,6 +23,7 @@ from simkernel.kernel.task import WaitQueue
 
 # include/uapi/linux/inotify.h
 IN_ALL_EVENTS = 0xFFF
+FSNOTIFY_OBJ_TYPE_INODE = 0  # include/linux/fsnotify_backend.h
 IN_ONLYDIR, IN_DONT_FOLLOW, IN_MASK_CREATE, IN_MASK_ADD, IN_ONESHOT = (
     0x01000000,
     0x02000000,
@@ -256,6 +257,7 @@ def sys_inotify_add_watch(k: FsKernel, fd: int, pathname: int, mask: int) -> int
     if mask & IN_ONLYDIR and not inode.is_dir:
         return -ENOTDIR
     inode_permission(inode, c.MAY_READ, k.vfs.cred())
+    k.vfs.security.ask("path_notify", path, mask & IN_ALL_EVENTS, FSNOTIFY_OBJ_TYPE_INODE)
     kept = mask & (IN_ALL_EVENTS | IN_ONESHOT | FS_EXCL_UNLINK)
     known = group.by_inode.get(inode)
     if known is not None:

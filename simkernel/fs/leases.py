@@ -37,6 +37,7 @@ def set_lease(k: FsKernel, fd: int, file: File, kind: int) -> int:
         return -EACCES
     if not inode.is_reg:
         return -EINVAL
+    k.vfs.security.ask("file_lock", file, kind)
     if _open_otherwise(k, file, kind):
         return -EAGAIN
     others = [lease for lease in leases.held.get(inode, ()) if lease is not held]

@@ -305,6 +305,7 @@ def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
     kind, wanted = _read_flock(k, file, arg, cmd)
     if (kind == F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == F_WRLCK and not file.f_mode & c.FMODE_WRITE):
         return -EBADF
+    ask(k, "file_lock", file.addr, kind)
     locks_get_lock_context(k, file.f_inode, kind)
     waits = cmd not in (F_SETLK, F_SETLK64, F_OFD_SETLK)
     flags = FL_POSIX | (FL_SLEEP if waits else 0) | (0 if isinstance(wanted.owner, int) else FL_OFDLCK)

@@ -287,16 +287,19 @@ class Mirror:
             layout.set(dentry.addr, "d_parent", self.dentry(dentry.parent))
 
     # --- files ---
-    def file(self, file: File) -> None:
-        """struct file of a file that is being opened."""
+    def file(self, file: File, addr: int = 0) -> None:
+        """struct file of a file that is being opened; `addr`: where there is room for it already."""
         path = file.f_path
         inode = self.inode(file.f_inode)
         layout = self.struct("struct file")
-        file.addr = layout.new({
+        values: dict[str, int | bytes] = {
             "f_path.mnt": self.vfsmount(path.mnt), "f_path.dentry": self.dentry(path.dentry), "f_inode": inode,
             "f_op": self.file_operations(file.f_op), "f_flags": file.f_flags, "f_mode": file.f_mode, "f_count": 1,
             "f_mapping": self._mapping(inode),
-        })  # fmt: skip
+        }  # fmt: skip
+        if addr:
+            self.mem.write(addr, bytes(layout.pack(values)))
+        file.addr = addr or layout.new(values)
         file.pos_addr = file.addr + self.at_f_pos
 
     def _mapping(self, inode: int) -> int:

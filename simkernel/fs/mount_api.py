@@ -85,6 +85,7 @@ def sys_move_mount(k: FsKernel, from_dfd: int, from_path: int, to_dfd: int, to_p
     source = _at(k, from_dfd, from_path, bool(flags & MOVE_MOUNT_F_SYMLINKS), bool(flags & MOVE_MOUNT_F_EMPTY_PATH))
     target = _at(k, to_dfd, to_path, bool(flags & MOVE_MOUNT_T_SYMLINKS), bool(flags & MOVE_MOUNT_T_EMPTY_PATH))
     check_mounts(k)
+    k.vfs.security.ask("move_mount", source, target)
     if flags & MOVE_MOUNT_SET_GROUP:
         return _set_group(k, source, target)
     return do_move_mount(k, source, target)

@@ -202,18 +202,19 @@ class Mounts:
             mnt, dentry = over, over.mnt_root
         return mnt, dentry
 
-    def touch_atime(self, path: Path) -> None:
-        """touch_atime(): the access time, under noatime and relatime rules.  fs/inode."""
+    def touch_atime(self, path: Path) -> bool:
+        """touch_atime(): the access time, under noatime and relatime rules; whether it changed.  fs/inode."""
         flags = path.mnt.mnt_flags
         inode = path.dentry.inode
         if flags & (MS_NOATIME | MS_RDONLY) or inode.i_sb.s_flags & (MS_NOATIME | MS_RDONLY):
-            return
+            return False
         if flags & MS_NODIRATIME and inode.is_dir:
-            return
+            return False
         now = self.now()
         atime = inode.atime
         if now == atime:
-            return
+            return False
         if flags & MS_RELATIME and inode.mtime < atime and inode.ctime < atime and now - atime < DAY_NS:
-            return
+            return False
         inode.atime = now
+        return True

@@ -45,7 +45,7 @@ RESOLVE_ALL = 63
 class NameData:
     """struct nameidata."""
 
-    __slots__ = ("base", "created", "cred", "flags", "last", "last_type", "links", "mounts", "path", "resolve", "root",
+    __slots__ = ("base", "created", "cred", "flags", "last", "last_type", "links", "mounts", "path", "rcu", "resolve", "root",
                  "trailing")  # fmt: skip
 
     def __init__(self, mounts: Mounts, root: Path, base: Path, cred: Cred, flags: int = 0) -> None:
@@ -56,6 +56,7 @@ class NameData:
         self.cred = cred
         self.flags = flags
         self.created = False  # open(2) has made the file
+        self.rcu = c.MAY_NOT_BLOCK  # as long as the walk meets only what it has met before; then 0: try_to_unlazy()
         self.links = 0  # symbolic links followed so far
         self.last = ""
         self.last_type = LAST_ROOT
@@ -95,7 +96,7 @@ class NameData:
         if not name:
             return
         while True:
-            inode_permission(self.path.dentry.inode, c.MAY_EXEC, self.cred)
+            inode_permission(self.path.dentry.inode, c.MAY_EXEC | self.rcu, self.cred)
             component, slash, rest = name.partition("/")
             self.last = component
             self.last_type = LAST_DOT if component == "." else LAST_DOTDOT if component == ".." else LAST_NORM
@@ -129,6 +130,8 @@ class NameData:
         name = self.last
         if len(name) > 63 and len(name.encode("utf-8", "surrogateescape")) > NAME_MAX:
             raise KernelError(ENAMETOOLONG, "component too long")
+        if self.rcu and (parent.children is None or name not in parent.children):
+            self.rcu = 0
         return parent.inode.lookup(parent, name)
 
     def step_into(self, child: Dentry, trailing: bool) -> str | None:
@@ -162,7 +165,10 @@ class NameData:
         if path.mnt.mnt_flags & MS_NOSYMFOLLOW:
             raise KernelError(ELOOP, "mounted nosymfollow")
         inode = path.dentry.inode
-        self.mounts.touch_atime(path)
+        if self.mounts.touch_atime(path):
+            self.rcu = 0
+        if self.cred.watched:
+            self.cred.ask("inode_follow_link", path.dentry, inode, bool(self.rcu))
         target = inode.get_link(path.dentry)
         if isinstance(target, Path):
             self._jump_link(target)

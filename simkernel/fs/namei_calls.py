@@ -34,7 +34,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.hooks import ACCESS_MKNOD, DEVICE_BLOCK, DEVICE_CHARACTER
-from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, Inode, inode_permission
+from simkernel.fs.inode import Cred, Dentry, Inode, Path, inode_permission
 from simkernel.fs.landlock_access import check_make, check_refer, check_remove
 from simkernel.fs.namei import (
     LAST_DOT,
@@ -47,42 +47,13 @@ from simkernel.fs.namei import (
     may_delete,
 )  # fmt: skip
 from simkernel.fs.open_walk import Filename, get_path_name
+from simkernel.fs.pending import Pending
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import under_inode_lock
 from simkernel.kernel.security import ask
 
 USERNS = "struct user_namespace *mnt_userns, "
-
-
-class Pending:
-    """A negative dentry with a C struct: the name that vfs_mkdir and its like are asked to make."""
-
-    __slots__ = ("addr", "cred", "k", "made", "name", "parent", "target")
-
-    def __init__(self, k: FsKernel, parent: Dentry, name: str, cred: Cred = ROOT_CRED) -> None:
-        self.k = k
-        self.parent = parent
-        self.name = name
-        self.cred = cred
-        self.made: Dentry | None = None
-        self.target = ""
-        layout = k.vfs.mirror.struct("struct dentry")
-        raw = name.encode("utf-8", "surrogateescape")
-        self.addr = k.mem.alloc(layout.size + 256)
-        inline = layout.where("d_iname")
-        assert inline is not None
-        at = self.addr + (inline[0] if len(raw) < inline[1] else layout.size)
-        k.mem.write(self.addr, bytes(layout.pack({
-            "d_parent": k.vfs.mirror.dentry(parent), "d_name.name": at, "d_name.len": len(raw),
-        })))  # fmt: skip
-        k.mem.write(at, raw + b"\0")
-        k.vfs.objects[self.addr] = self
-
-    def put(self) -> None:
-        """The call is over."""
-        del self.k.vfs.objects[self.addr]
-        self.k.mem.free(self.addr)
 
 
 def _declare(
@@ -102,7 +73,11 @@ def _declare(
     kernel_function(prototype, source=source, since=since, until="5.12")(without)
 
 
-def _made(k: FsKernel, pending: Pending, made: Dentry) -> int:
+def _made(k: FsKernel, pending: Pending, made: Dentry, new_inode: bool = True) -> int:
+    if new_inode:
+        k.vfs.security.made(pending.parent.inode, made, lambda: k.vfs.take_back(pending.parent, made))
+    else:
+        k.vfs.security.ask("d_instantiate", made, made.inode)
     pending.made = made
     if k.vfs.fsnotify.active:
         k.vfs.fsnotify.made(pending.parent.inode, pending.name, made.inode)
@@ -166,7 +141,7 @@ def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegate
     made = new.parent.inode.link(new.parent, new.name, old)
     k.vfs.fsnotify.itself(old.inode, FS_ATTRIB)
     k.vfs.mirror.inode_changed(old.inode)
-    return _made(k, new, made)
+    return _made(k, new, made, new_inode=False)
 
 
 def _vfs_unlink(k: FsKernel, dir_: int, dentry: int, delegated: int) -> int:
@@ -240,15 +215,31 @@ def vfs_link_5_11(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, dele
 # --- making names ---
 
 
-def _make(k: FsKernel, dfd: int, name: str, kind: int, function: str, *args: int, target: str = "") -> Body:
-    """filename_create() of a kind (S_IF), and the vfs_ function that fills the name in."""
+def _ask_path(k: FsKernel, where: Path, dentry: int, kind: int, args: tuple[int, ...]) -> None:
+    """security_path_mkdir(), _symlink() or _mknod()."""
+    hook = {S_IFDIR: "path_mkdir", S_IFLNK: "path_symlink"}.get(kind, "path_mknod")
+    k.vfs.security.ask(hook, where, dentry, *args)
+
+
+def _make(
+    k: FsKernel,
+    dfd: int,
+    name: str,
+    kind: int,
+    function: str,
+    *args: int,
+    target: str = "",
+    asked: tuple[int, ...] = (),
+) -> Body:
+    """filename_create() of a kind (S_IF), and the vfs_ function that fills the name in; `asked`: what its path hook is told, if not `args`."""
     vfs, want_dir = k.vfs, kind == S_IFDIR
     nd = vfs.nameidata(dfd, name)
     parent = lookup_create(nd, name, want_dir)
     check_make(k, nd.path, kind, args[-1] if function == "vfs_mknod" else 1)
-    new = Pending(k, parent, nd.last, nd.cred)
+    new = Pending(vfs, parent, nd.last, nd.cred)
     new.target = target
     try:
+        _ask_path(k, nd.path, new.addr, kind, asked or args)
         given = (*vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
         ret = yield from under_inode_lock(k, parent.inode, function, *given)
     finally:
@@ -318,9 +309,10 @@ def _mknodat(k: FsKernel, dfd: int, filename: int, mode: int, dev: int) -> Body:
     name = get_path_name(k, filename)
     mode = _masked(k, mode)
     if kind in (0, S_IFREG):
-        return (yield from _make(k, dfd, name, S_IFREG, "vfs_create", mode | S_IFREG, 1))
+        mode |= S_IFREG
+        return (yield from _make(k, dfd, name, S_IFREG, "vfs_create", mode, 1, asked=(mode, dev)))
     rdev = new_decode_dev(dev) if kind in (S_IFCHR, S_IFBLK) else 0
-    return (yield from _make(k, dfd, name, kind, "vfs_mknod", mode, rdev))
+    return (yield from _make(k, dfd, name, kind, "vfs_mknod", mode, rdev, asked=(mode, dev)))
 
 
 @syscall("mknod", "const char *filename, umode_t mode, unsigned dev", source="fs/namei.c")
@@ -378,9 +370,10 @@ def sys_linkat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int
         return -EXDEV
     _may_linkat(k, old.dentry.inode, nd.cred)
     check_refer(k, old.dentry, nd.path, None)
-    new = Pending(k, parent, nd.last, nd.cred)
+    new = Pending(vfs, parent, nd.last, nd.cred)
     try:
         old_addr = vfs.mirror.dentry(old.dentry)
+        vfs.security.ask("path_link", old_addr, nd.path, new.addr)
         dir_addr = vfs.mirror.inode(parent.inode)
         return (yield k.call("vfs_link", old_addr, *vfs.userns_arg(nd.path), dir_addr, new.addr, 0))
     finally:
@@ -419,6 +412,7 @@ def unlink_name(k: FsKernel, dfd: int, name: str) -> Body:
     check_remove(k, nd.path, False)
     mirror = vfs.mirror
     addr = mirror.dentry(victim)
+    vfs.security.ask("path_unlink", nd.path, addr)
     dir_addr = mirror.inode(nd.path.dentry.inode)
     args = (*vfs.userns_arg(nd.path), dir_addr, addr, 0)
     return (yield from under_inode_lock(k, nd.path.dentry.inode, "vfs_unlink", *args))
@@ -435,6 +429,7 @@ def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
         return -ENOENT
     check_remove(k, nd.path, True)
     addr = vfs.mirror.dentry(victim)
+    vfs.security.ask("path_rmdir", nd.path, addr)
     dir_addr = vfs.mirror.inode(nd.path.dentry.inode)
     args = (*vfs.userns_arg(nd.path), dir_addr, addr)
     return (yield from under_inode_lock(k, nd.path.dentry.inode, "vfs_rmdir", *args))

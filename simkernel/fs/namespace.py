@@ -111,7 +111,11 @@ def _do_new_mount(k: FsKernel, where: Path, fs_name: str, devname: str, flags: i
         device = vfs.user_path(AT_FDCWD, devname)
         if device.dentry.inode.i_mode & S_IFMT != S_IFBLK:
             return -ENOTBLK
+    if vfs.security.watched:
+        for name, value in (("source", devname), *(part.partition("=")[::2] for part in data.split(",") if part)):
+            vfs.security.parameter(name, value)
     sb = vfs.make_super(fs_name, devname, flags, data)
+    vfs.security.new_super(sb)
     if not check_mnt(k, where.mnt):
         return -EINVAL
     if fs_type.nodev and where.dentry is where.mnt.mnt_root and where.mnt.mnt_sb is sb:
@@ -233,6 +237,7 @@ def _remount(k: FsKernel, where: Path, flags: int, data: str) -> int:
         return 0
     if not k.capable(CAP_SYS_ADMIN) and mnt.mnt_sb.fs_name not in USERNS_MOUNT:
         return -EPERM
+    k.vfs.security.ask("sb_remount", mnt.mnt_sb, 0)
     k.vfs.remount(mnt, new | flags & MS_RDONLY, data)
     return 0
 
@@ -256,6 +261,8 @@ def may_mount(k: FsKernel) -> Body:
 def _path_mount(k: FsKernel, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Body:
     vfs: Vfs = k.vfs
     check_mounts(k)
+    if "sb_mount" in vfs.security.watched:
+        vfs.security.mount(where, dev, fs_name, flags, data)
     if not (yield from may_mount(k)):
         return -EPERM
     if flags & MS_REMOUNT:
@@ -318,6 +325,7 @@ def sys_umount(k: FsKernel, name: int, flags: int) -> Body:
         if not mnt.expiry_mark:
             mnt.expiry_mark = True
             return -EAGAIN
+    vfs.security.ask("sb_umount", mnt, flags)
     if flags & MNT_DETACH:
         for child in reversed(vfs.mounts.tree(mnt)[1:]):
             pnode.umount(vfs.mounts, child)
@@ -337,6 +345,7 @@ def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
     old = vfs.user_path(AT_FDCWD, get_path_name(k, put_old))
     if not new.inode.is_dir or not old.inode.is_dir:
         return -ENOTDIR
+    vfs.security.ask("sb_pivotroot", old, new)
     check_mounts(k)
     root: Path = fs_of(k.current).root
     if not new.dentry.hashed and new.dentry is not new.mnt.mnt_root:
@@ -412,6 +421,7 @@ def show_mounts(vfs: Vfs, root: Path) -> str:
     """/proc/mounts."""
     lines = []
     for mnt, where in _visible(vfs, root):
+        vfs.security.show_options(mnt.mnt_sb)
         state = "ro" if mnt.read_only else "rw"
         options = state + _options(mnt) + ("," + mnt.mnt_sb.options if mnt.mnt_sb.options else "")
         lines.append(f"{_mangle(mnt.devname)} {_mangle(where)} {mnt.mnt_sb.fs_name} {options} 0 0\n")
@@ -423,6 +433,7 @@ def show_mountinfo(vfs: Vfs, root: Path) -> str:
     lines = []
     for mnt, where in _visible(vfs, root):
         sb = mnt.mnt_sb
+        vfs.security.show_options(sb)
         inside = _path_inside(mnt.mnt_root, sb.s_root)
         flags = ("ro" if mnt.mnt_flags & MS_RDONLY else "rw") + _options(mnt)
         dev = f"{dev_major(sb.s_dev)}:{dev_minor(sb.s_dev)}"

@@ -16,6 +16,7 @@ from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import KernelError
 from simkernel.fs.inode import FileOperations, Path
 from simkernel.kernel.body import Steps
+from simkernel.kernel.task import Task
 from tracing.files import nodes as tracefs
 
 Text = str | bytes
@@ -58,6 +59,7 @@ class Node:
     dynamic = False  # entries come and go: only `children` are counted
     owner_changes = False  # of a directory: its nodes belong to whoever a process is now
     children: Mapping[str, Node] = {}
+    shows: Task | None = None  # the task that a directory is about
 
     def entries(self) -> Mapping[str, Node]:
         """Of a directory: names and nodes in creation order."""

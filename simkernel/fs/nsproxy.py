@@ -37,7 +37,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, TimeNamespace, UtsNamespace, time_offsets
 from simkernel.kernel.pid_namespace import MAX_PID_LEVEL, PidNamespace
-from simkernel.kernel.security import may
+from simkernel.kernel.security import may, prepare_creds
 from simkernel.kernel.task import Task
 from simkernel.kernel.ucount import limit_name
 from simkernel.kernel.user_namespace import (
@@ -48,6 +48,7 @@ from simkernel.kernel.user_namespace import (
     ns_capable,
     state_of,
     user_ns,
+    user_ns_address,
 )
 
 # what can be made
@@ -141,8 +142,12 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
         k.syscalls.namespaced()
     if flags & CLONE_NEWUSER:
         proxy["user"] = new_user_ns(k, task)
-    elif flags & HERE and not ns_capable(k.current, proxy.get("user"), CAP_SYS_ADMIN):
-        raise KernelError(EPERM)
+    elif flags & HERE:
+        allowed = ns_capable(k.current, proxy.get("user"), CAP_SYS_ADMIN)
+        if allowed and "capable" in k.security_hooks.watched:
+            allowed = k.capable_asked(user_ns_address(k), CAP_SYS_ADMIN, 0)
+        if not allowed:
+            raise KernelError(EPERM)
     if flags & CLONE_NEWPID and pid_space(k.current.namespaces) is not task_space(k):
         raise KernelError(EINVAL, "unshared already")
     ucounts, kinds = k.vfs.namespaces.ucounts, [kind for kind, (flag, _) in KINDS.items() if flags & flag & HERE]
@@ -177,6 +182,7 @@ def _may_make_users(k: FsKernel, flags: int) -> Body:
     """`yield from`: security_create_user_ns()."""
     if not flags & CLONE_NEWUSER or k.version.before("6.1"):
         return 0
+    prepare_creds(k)
     return (yield from may(k, "security_create_user_ns", k.current.cred.addr))
 
 

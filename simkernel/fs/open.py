@@ -27,9 +27,9 @@ from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
-from simkernel.fs.fdtable import files_of, fs_of, publish_task_files
+from simkernel.fs.fdtable import files_of, publish_task_files
 from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_PERM
-from simkernel.fs.inode import Dentry, File, Inode
+from simkernel.fs.inode import Dentry, File, Inode, inode_permission
 from simkernel.fs.landlock_access import check_open
 from simkernel.fs.leases import break_lease
 from simkernel.fs.namei import RESOLVE_ALL, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, NameData
@@ -41,11 +41,12 @@ from simkernel.fs.open_walk import (
     get_path_name,
     plan_open,
 )
+from simkernel.fs.security import ATTR_CTIME, ATTR_FILE, ATTR_MTIME, ATTR_OPEN, ATTR_SIZE
 from simkernel.fs.truncate import truncate_inode
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import inode_lock
-from simkernel.kernel.security import may
+from simkernel.kernel.security import may, tell_subject
 
 # --- the kernel functions of an open ---
 
@@ -213,9 +214,14 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
     vfs = k.vfs
     nd, name = vfs.passed(nd_addr, Walk)
     op = vfs.passed(op_addr, OpenFlags)
-    path, _, truncate = plan_open(vfs, nd, name, op)
+    vfs.security.alloc_early_file()
+    try:
+        path, _, truncate = plan_open(vfs, nd, name, op)
+    except KernelError:
+        vfs.security.free_early_file()
+        raise
     if vfs.probed and op.flags & O_CREAT:
-        yield from _creation_seen(k, nd, path.dentry, op)
+        yield from _creation_seen(k, path.dentry)
     file = vfs.new_file(path, op.flags & ~O_CLOEXEC, PATH_FOPS)
     if nd.created:
         file.f_mode |= c.FMODE_CREATED
@@ -224,10 +230,15 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
     path_addr = file.addr + layout.offset("f_path")
     cred = (0,) if not vfs.names.vfs_open_two_args else ()
     ret = yield k.call("vfs_open", path_addr, file.addr, *cred)
+    if not ret and vfs.security.watched:
+        ret = _opened_watched(k, nd, file, op)
     if not ret and truncate:
         try:
             if path.dentry.inode.i_writecount < 0:
                 raise KernelError(ETXTBSY, "being executed")
+            vfs.security.ask("path_truncate", path)
+            valid = ATTR_SIZE | ATTR_MTIME | ATTR_CTIME | ATTR_FILE | ATTR_OPEN
+            vfs.security.setattr(path.dentry, valid, file=file.addr)
             truncate_inode(k, file.f_inode, 0)
         except KernelError as error:
             ret = -error.errno
@@ -237,22 +248,23 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
     return file.addr
 
 
-def _creation_seen(k: FsKernel, nd: NameData, dentry: Dentry, op: OpenFlags) -> Steps[None]:
-    """The lock and the hook of lookup_open(), for those who probe them; a file that the hook refuses goes again."""
-    mirror = k.vfs.mirror
-    parent = dentry.parent.inode
-    lock = inode_lock(k, parent)
+def _opened_watched(k: FsKernel, nd: NameData, file: File, op: OpenFlags) -> int:
+    """may_open() of a file without a name; ima_file_check(), which asks who opens, and has no rules."""
+    try:
+        if op.flags & O_TMPFILE_BIT:
+            inode_permission(file.f_inode, c.MAY_OPEN, nd.cred)
+        elif not op.flags & O_PATH:
+            tell_subject(k)
+    except KernelError as refused:
+        return -refused.errno
+    return 0
+
+
+def _creation_seen(k: FsKernel, dentry: Dentry) -> Steps[None]:
+    """The lock of lookup_open(), for those who probe it."""
+    lock = inode_lock(k, dentry.parent.inode)
     yield k.call("down_write", lock)
-    refused = 0
-    if nd.created:
-        mode = op.mode & ~fs_of(k.current).umask & S_IALLUGO | S_IFREG
-        refused = yield from may(k, "security_inode_create", mirror.inode(parent), mirror.dentry(dentry), mode)
     yield k.call("up_write", lock)
-    if refused < 0:
-        parent.unlink(dentry.parent, dentry)
-        mirror.inode_changed(parent)
-        k.vfs.evict_if_unused(dentry.inode)
-        raise KernelError(-refused)
 
 
 @kernel_function(

@@ -45,6 +45,7 @@ from simkernel.fs.namei import (
     may_open,
     mode_strip_sgid,
 )  # fmt: skip
+from simkernel.fs.pending import Pending
 from simkernel.fs.vfs import Vfs
 
 MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
@@ -161,7 +162,8 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     if not creating and nd.trailing:
         nd.flags |= LOOKUP_FOLLOW | LOOKUP_DIRECTORY
     parent = nd.path.dentry
-    inode_permission(parent.inode, MAY_EXEC, nd.cred)
+    if creating:
+        nd.rcu = 0
     if creating and nd.trailing:
         raise KernelError(EISDIR, "cannot create a name with a slash")
     child = nd.lookup_last_name()
@@ -174,13 +176,33 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     if nd.path.mnt.read_only:
         raise KernelError(EROFS, "read-only mount")
     check_make(vfs.k, nd.path, S_IFREG)
-    may_create(parent.inode, nd.cred)
     mode = mode_strip_sgid(parent.inode, op.mode & ~fs_of(vfs.k.current).umask, nd.cred)
+    if nd.cred.watched:
+        return _create_watched(vfs, nd, mode), True
+    may_create(parent.inode, nd.cred)
     child = parent.inode.create(parent, nd.last, mode, nd.cred)
     vfs.mirror.inode_changed(parent.inode)
     if vfs.fsnotify.active:
         vfs.fsnotify.made(parent.inode, nd.last, child.inode)
     return child, True
+
+
+def _create_watched(vfs: Vfs, nd: NameData, mode: int) -> Dentry:
+    """may_o_create() and ->create() with the security hooks on the way."""
+    parent = nd.path.dentry
+    new = Pending(vfs, parent, nd.last, nd.cred)
+    try:
+        vfs.security.ask("path_mknod", nd.path, new.addr, mode, 0)
+        may_create(parent.inode, nd.cred)
+        vfs.security.ask("inode_create", parent.inode, new.addr, mode)
+    finally:
+        new.put()
+    child = parent.inode.create(parent, nd.last, mode, nd.cred)
+    vfs.mirror.inode_changed(parent.inode)
+    vfs.security.made(parent.inode, child, lambda: vfs.take_back(parent, child))
+    if vfs.fsnotify.active:
+        vfs.fsnotify.made(parent.inode, nd.last, child.inode)
+    return child
 
 
 def plan_open(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
@@ -237,4 +259,5 @@ def _tmpfile(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, in
     inode = dir_.tmpfile(where.dentry, op.mode & ~fs_of(vfs.k.current).umask, nd.cred)
     dentry = Dentry(f"#{inode.i_ino}", where.dentry, inode)
     dentry.hashed = False
+    vfs.security.made(dir_, dentry, lambda: vfs.evict_if_unused(inode), tmpfile=True)
     return Path(where.mnt, dentry), op.flags & ~(O_TRUNC | O_CREAT | O_EXCL), False

@@ -12,7 +12,7 @@ from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.proc_pid import PidDir
 from simkernel.fs.pseudo import PseudoInode
-from simkernel.kernel.calls.kcmp import ptrace_may_access
+from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_REALCREDS, ptrace_may_access
 from simkernel.kernel.calls.signal import may_signal
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -131,9 +131,10 @@ def sys_pidfd_getfd(k: FsKernel, pidfd: int, fd: int, flags: int) -> int:
     task, _ = k.pidfds.task(k, pidfd)
     if task.exit_state:
         return -ESRCH
-    if not ptrace_may_access(k, task):
+    if not ptrace_may_access(k, task, PTRACE_MODE_ATTACH_REALCREDS):
         return -EPERM
     file = k.vfs.file_of(k, task, fd)
+    k.vfs.security.ask("file_receive", file)
     files = files_of(k.current)
     new: int = files.get_unused_fd(True)
     files.install(new, file.get())

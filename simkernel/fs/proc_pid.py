@@ -25,7 +25,7 @@ class PidDir(Node):
     mode = 0o555
 
     def __init__(self, k: FsKernel, task: Task, whole: bool, space: PidNamespace | None = None) -> None:
-        self.k, self.task = k, task
+        self.k, self.task, self.shows = k, task, task
         self.whole, self.space = whole, space
         self.ino = 0x100000 + task.pid * 0x4000 + (0 if whole else 0x2000)
         self.made: dict[str, Node] = {}

@@ -24,6 +24,7 @@ from simkernel.fs.proc_text import (
 from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.body import Steps
+from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_FSCREDS
 from simkernel.kernel.namespaces import KINDS, Namespace
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.ptrace.memory import read_memory
@@ -134,7 +135,7 @@ class MemFile(MemoryNode):
 
     def open(self, flags: int) -> MemFile:
         """The node is its own handle.  EACCES."""
-        proc_mem_open(self.k, self.task)
+        proc_mem_open(self.k, self.task, PTRACE_MODE_ATTACH_FSCREDS)
         return self
 
     def read(self, size: int, pos: int) -> bytes:

@@ -13,7 +13,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import Node
 from simkernel.fs.proc_text import PAGE_KB, proc_number
 from simkernel.kernel.areas import VM_SOFTDIRTY, Vma
-from simkernel.kernel.calls.kcmp import ptrace_may_access
+from simkernel.kernel.calls.kcmp import PTRACE_MODE_READ_FSCREDS, ptrace_may_access
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import Task
 
@@ -136,9 +136,9 @@ def clear_refs_write(task: Task, data: bytes) -> None:
             task.mm.rss_peak = task.mm.rss_pages
 
 
-def proc_mem_open(k: FsKernel, task: Task) -> None:
+def proc_mem_open(k: FsKernel, task: Task, mode: int = PTRACE_MODE_READ_FSCREDS) -> None:
     """Only who may trace the task looks into its memory.  EACCES."""
-    if task.mm is not None and not ptrace_may_access(k, task):
+    if task.mm is not None and not ptrace_may_access(k, task, mode):
         raise KernelError(EACCES, "another's memory")
 
 

@@ -120,12 +120,32 @@ class PseudoInode(Inode):
         if known is not None and isinstance(known.inode, PseudoInode) and known.inode.node is node:
             if self.node.owner_changes:
                 known.inode.i_uid, known.inode.i_gid = node.uid, node.gid
+            if "task_to_inode" in self.i_sb.vfs.security.watched:
+                self._shown(parent, known)
             return known
         if known is not None:
             self._forget(parent, known)
         if len(children) >= self.prune_at:
             self._prune(parent, children)
-        return parent.add(name, PseudoInode(self.i_sb, node, name))
+        child = parent.add(name, PseudoInode(self.i_sb, node, name))
+        security = self.i_sb.vfs.security
+        if security.watched:
+            security.ask("inode_alloc_security", child.inode)
+            self._shown(parent, child, 2)
+            security.ask("d_instantiate", child, child.inode)
+        return child
+
+    def _shown(self, parent: Dentry, child: Dentry, times: int = 1) -> None:
+        """security_task_to_inode() of pid_update_inode(), and of proc_pid_make_inode() before it."""
+        place, task = child, None
+        while isinstance(place.inode, PseudoInode) and task is None:
+            task = place.inode.node.shows
+            if place is place.parent:
+                break
+            place = place.parent
+        if task is not None:
+            for _ in range(times):
+                self.i_sb.vfs.security.ask("task_to_inode", task.addr, child.inode)
 
     def _forget(self, parent: Dentry, child: Dentry) -> None:
         """d_invalidate(): the node is gone, and what shows it goes, unless it is open."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ENOENT, ENOTDIR
 from arch.abi.stat import DT_DIR
+from simkernel.fs.constants import MAY_READ
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ACCESS, FS_ACCESS_PERM
 from simkernel.fs.inode import DirEntry, File, to_bytes
@@ -104,7 +105,8 @@ def _getdents(k: FsKernel, fd: int, dirent: int, count: int, old: bool) -> Body:
     k.vfs.objects[ctx] = filler
     try:
         ret = 0
-        if k.vfs.fsnotify.groups:  # security_file_permission()
+        k.vfs.security.ask("file_permission", file, MAY_READ)
+        if k.vfs.fsnotify.groups:
             ret = yield from k.vfs.fsnotify.ask(file, FS_ACCESS_PERM)
         if not ret:
             ret = yield k.call("iterate_dir", file.addr, ctx)

@@ -11,8 +11,9 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, Path, inode_permission
 from simkernel.fs.landlock_access import check_refer
 from simkernel.fs.namei import LAST_NORM, may_create, may_delete
-from simkernel.fs.namei_calls import Pending, find_victim, forget
+from simkernel.fs.namei_calls import find_victim, forget
 from simkernel.fs.open_walk import get_path_name
+from simkernel.fs.pending import Pending
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
@@ -52,6 +53,8 @@ def _vfs_rename(k: FsKernel, r: Renaming) -> int:
         inode_permission(source, c.MAY_WRITE, cred)
     if r.old.mounts or (r.target is not None and r.target.mounts):
         return -EBUSY
+    if r.flags & RENAME_EXCHANGE:
+        ask(k, "inode_rename", *r.arguments[2:], *r.arguments[:2])
     ask(k, "inode_rename", *r.arguments)
     old_name = r.old.name
     r.old_parent.inode.rename(r.old_parent, r.old, r.new_parent, r.new_name, r.flags)
@@ -90,7 +93,7 @@ def vfs_rename_5_11(k: FsKernel, old_dir: int, old: int, new_dir: int, new: int,
 
 def _plan_rename(
     k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int
-) -> tuple[Renaming, Path]:
+) -> tuple[Renaming, tuple[Path, Path]]:
     """do_renameat2() up to vfs_rename(): both walks and every check between them."""
     vfs = k.vfs
     if flags & ~7 or (flags & 5 and flags & RENAME_EXCHANGE):
@@ -121,14 +124,14 @@ def _plan_rename(
     if target is not None and target.is_ancestor_of(old_nd.path.dentry) and target.inode.is_dir:
         raise KernelError(EINVAL if flags & RENAME_EXCHANGE else ENOTEMPTY, "target holds the source")
     check_refer(k, old, new_nd.path, target, removable=True, flags=flags)
-    return Renaming(old_nd.path.dentry, old, new_nd.path.dentry, new_nd.last, target, flags), old_nd.path
+    return Renaming(old_nd.path.dentry, old, new_nd.path.dentry, new_nd.last, target, flags), (old_nd.path, new_nd.path)
 
 
 def _rename(k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> Body:
-    r, _ = _plan_rename(k, old_dfd, old_name, new_dfd, new_name, flags)
+    r, (old_path, new_path) = _plan_rename(k, old_dfd, old_name, new_dfd, new_name, flags)
     vfs = k.vfs
     mirror = vfs.mirror
-    new = Pending(k, r.new_parent, r.new_name)
+    new = Pending(vfs, r.new_parent, r.new_name)
     new_addr = mirror.dentry(r.target) if r.target is not None else new.addr
     values = {
         "old_dir": mirror.inode(r.old_parent.inode), "old_dentry": mirror.dentry(r.old),
@@ -137,6 +140,7 @@ def _rename(k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: st
     r.arguments = (values["old_dir"], values["old_dentry"], values["new_dir"], new_addr)
     rd = 0
     try:
+        vfs.security.ask("path_rename", old_path, values["old_dentry"], new_path, new_addr, flags)
         if k.vfs.names.user_ns_args:
             rd = mirror.struct("struct renamedata").new(values)
             vfs.objects[rd] = r

@@ -14,7 +14,8 @@ from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.abi.stat import S_IFCHR, makedev
 from arch.errors import KernelError
 from simkernel.configs import KernelConfig
-from simkernel.fs.inode import ROOT_CRED, Dentry, to_bytes
+from simkernel.fs.inode import Dentry, to_bytes
+from simkernel.fs.root_cred import ROOT_CRED
 from simkernel.fs.tmpfs import TmpfsInode
 from simkernel.fs.vfs import Vfs
 

@@ -159,9 +159,13 @@ def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, 
         length = min(length, room.slots - len(room.bufs) << PAGE_SHIFT)
     in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos
     out_pos = k.usercopy.get_user(off_out, 8, True) if off_out else dest.f_pos
+    if not in_pipe:
+        k.vfs.security.file_permission(source, c.MAY_READ)
     got = yield from kernel_read(k, source, in_pos, min(length, 65536))
     if isinstance(got, int) or not got:
         return got if isinstance(got, int) else 0
+    if not out_pipe:
+        k.vfs.security.file_permission(dest, c.MAY_WRITE)
     wrote = yield from kernel_write(k, dest, out_pos, got)
     if wrote <= 0:
         return wrote

@@ -35,6 +35,15 @@ from simkernel.fs.fsnotify import FS_ACCESS, FS_ATTRIB, FS_MODIFY
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import Filename, get_path_name
+from simkernel.fs.security import (
+    ATTR_ATIME,
+    ATTR_ATIME_SET,
+    ATTR_CTIME,
+    ATTR_MTIME,
+    ATTR_MTIME_SET,
+    ATTR_TIMES_SET,
+    ATTR_TOUCH,
+)
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask, hook_probed
@@ -305,6 +314,7 @@ def sys_readlink(k: FsKernel, path: int, buf: int, bufsiz: int) -> Body:
 
 
 def _statfs(k: FsKernel, path: Path, buf: int, record: Record | None = None) -> int:
+    k.vfs.security.ask("sb_statfs", path.dentry)
     values = path.mnt.mnt_sb.statfs()
     flags = ST_VALID
     for ms, st in (
@@ -370,6 +380,19 @@ def sys_fstatfs64(k: FsKernel, fd: int, size: int, buf: int) -> int:
 # --- times ---
 
 
+def _times_asked(times: tuple[tuple[int, int], tuple[int, int]] | None) -> int:
+    """ia_valid of vfs_utimes()."""
+    valid = ATTR_CTIME | ATTR_MTIME | ATTR_ATIME
+    if times is None or all(nsec == UTIME_NOW for _, nsec in times):
+        return valid | ATTR_TOUCH
+    for (_, nsec), plain, given in zip(times, (ATTR_ATIME, ATTR_MTIME), (ATTR_ATIME_SET, ATTR_MTIME_SET)):
+        if nsec == UTIME_OMIT:
+            valid &= ~plain
+        elif nsec != UTIME_NOW:
+            valid |= given
+    return valid | ATTR_TIMES_SET
+
+
 def _set_times(k: FsKernel, path: Path, times: tuple[tuple[int, int], tuple[int, int]] | None) -> int:
     """vfs_utimes(): explicit times need the owner, "now" needs write permission."""
     if path.mnt.read_only:
@@ -382,6 +405,7 @@ def _set_times(k: FsKernel, path: Path, times: tuple[tuple[int, int], tuple[int,
         if explicit:
             return -EPERM
         inode_permission(inode, c.MAY_WRITE, cred)
+    k.vfs.security.setattr(path.dentry, _times_asked(times))
     for name, value in zip(("atime", "mtime"), times or ((0, UTIME_NOW), (0, UTIME_NOW)), strict=True):
         second, nsec = value
         if nsec != UTIME_OMIT:

@@ -15,6 +15,7 @@ from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock, inode_permission
 from simkernel.fs.leases import break_lease
 from simkernel.fs.open_walk import get_path_name
+from simkernel.fs.security import ATTR_FILE, ATTR_SIZE
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 
@@ -105,6 +106,7 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
     if not file.f_mode & c.FMODE_WRITE:
         return -EBADF
     inode = file.f_inode
+    k.vfs.security.ask("file_permission", file, c.MAY_WRITE)
     if inode.i_pipe is not None:
         return -ESPIPE
     if inode.is_dir:
@@ -155,6 +157,7 @@ def do_sys_ftruncate(k: FsKernel, fd: int, length: int, small: int) -> Body:
     file = k.vfs.fget(fd)
     if not file.f_inode.is_reg or not file.f_mode & c.FMODE_WRITE:
         return -EINVAL
+    k.vfs.security.ask("path_truncate", file.f_path)
     return (yield k.call("do_truncate", *k.vfs.userns_arg(file.f_path), file.f_path.dentry.addr, length, 0x60,
                          file.addr))  # fmt: skip
 
@@ -190,6 +193,7 @@ def do_sys_truncate(k: FsKernel, path: int, length: int) -> Body:
         if ret < 0:
             return ret
     k.vfs.mirror.dentry(where.dentry)
+    k.vfs.security.ask("path_truncate", where)
     return (yield k.call("do_truncate", *k.vfs.userns_arg(where), where.dentry.addr, length, 0, 0))
 
 
@@ -199,7 +203,7 @@ def do_sys_truncate(k: FsKernel, path: int, length: int) -> Body:
 )  # fmt: skip
 def do_truncate(k: FsKernel, userns: int, dentry: int, length: int, time_attrs: int, filp: int) -> int:
     """Set the size."""
-    return _do_truncate(k, dentry, length)
+    return _do_truncate(k, dentry, length, time_attrs, filp)
 
 
 @kernel_function(
@@ -208,14 +212,16 @@ def do_truncate(k: FsKernel, userns: int, dentry: int, length: int, time_attrs: 
 )  # fmt: skip
 def do_truncate_5_11(k: FsKernel, dentry: int, length: int, time_attrs: int, filp: int) -> int:
     """Set the size."""
-    return _do_truncate(k, dentry, length)
+    return _do_truncate(k, dentry, length, time_attrs, filp)
 
 
-def _do_truncate(k: FsKernel, dentry: int, length: int) -> int:
+def _do_truncate(k: FsKernel, dentry: int, length: int, time_attrs: int, filp: int) -> int:
     named = k.vfs.mirror.dentries[dentry]
     inode = named.inode
     if exceeds_fsize(k, length, inode.i_size):
         return -EFBIG
+    valid = ATTR_SIZE | (ATTR_FILE if filp else 0) | time_attrs
+    k.vfs.security.setattr(named, valid, size=length, file=filp)
     truncate_inode(k, inode, length)
     if k.vfs.fsnotify.active:
         k.vfs.fsnotify.dentry(named, FS_MODIFY)

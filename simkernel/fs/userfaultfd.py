@@ -415,6 +415,7 @@ def sys_userfaultfd(k: FsKernel, flags: int) -> int:
         return -EPERM
     if flags & ~(O_CLOEXEC | O_NONBLOCK | (UFFD_USER_MODE_ONLY if k.version.at_least("5.11") else 0)) or mm is None:
         return -EINVAL
+    k.vfs.secure_anon("[userfaultfd]")
     return k.vfs.anon_inode_getfd(
         k, "[userfaultfd]", USERFAULTFD_FOPS, Context(k, mm, flags), O_RDWR | flags & (O_CLOEXEC | O_NONBLOCK)
     )

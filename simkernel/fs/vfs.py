@@ -42,7 +42,6 @@ from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_EXEC, FsNotify, Group, Mark
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.inode import (
     EMPTY_FOPS,
-    ROOT_CRED,
     Cred,
     Dentry,
     File,
@@ -65,13 +64,16 @@ from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.nsproxies import NsProxies
 from simkernel.fs.pagecache import PagePool, xattr_room
 from simkernel.fs.proc_sys import Sysctl
+from simkernel.fs.root_cred import ROOT_CRED
+from simkernel.fs.security import FsSecurity
 from simkernel.fs.terminal import Terminal
 from simkernel.fs.uio import UioStructs
 from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.exec_state import ExecRights
 from simkernel.kernel.face import KernelFace, Steps
+from simkernel.kernel.security import tell_subject
 from simkernel.kernel.task import Task, WaitQueue
-from simkernel.kernel.user_namespace import is_mapped, ns_capable, user_ns
+from simkernel.kernel.user_namespace import is_mapped, ns_capable, user_ns, user_ns_address
 
 
 @dataclass(frozen=True)
@@ -85,16 +87,18 @@ class FsType:
 
 
 T = TypeVar("T")
+USER_NAMESPACE_BYTES = 1024  # the initial one: nothing of it is filled in
 
 
 class TaskCred:
     """The credentials of a task, read when they are asked for."""
 
-    __slots__ = ("fsgid", "fsuid", "groups", "k")
+    __slots__ = ("fsgid", "fsuid", "groups", "k", "watched")
 
     def __init__(self, k: KernelFace) -> None:
         task = k.current
         self.k = k
+        self.watched = k.security_hooks.watched
         cred = task.cred
         self.fsuid, self.fsgid, self.groups = cred.fsuid, cred.fsgid, cred.groups
 
@@ -104,7 +108,15 @@ class TaskCred:
         if inode is None or "user" not in task.namespaces:
             return self.k.capable(cap)
         space = user_ns(task)
-        return is_mapped(space, inode.i_uid, inode.i_gid) and ns_capable(task, space, cap)
+        if not is_mapped(space, inode.i_uid, inode.i_gid) or not ns_capable(task, space, cap):
+            return False
+        return "capable" not in self.watched or self.k.capable_asked(user_ns_address(self.k), cap, 0)
+
+    def ask(self, hook: str, *about: int | Dentry | Inode) -> None:
+        """A security hook that is watched.  KernelError."""
+        vfs = self.k.vfs
+        assert isinstance(vfs, Vfs)
+        vfs.security.ask(hook, *about)
 
 
 class Vfs:
@@ -125,6 +137,7 @@ class Vfs:
         self.key_queues: dict[Hashable, WaitQueue] = {"kmsg": k.log_wait}
         self.names = Features(k.version)
         self.mirror = Mirror(k, self.names)
+        self.security = FsSecurity(k, self.mirror)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
         self.eventfd_ids: set[int] = set()
@@ -159,7 +172,8 @@ class Vfs:
         self.terminal = Terminal(k.mem.byteorder)
         self.word_mask = (1 << 8 * k.arch.model.word) - 1
         self.user_end = k.arch.map.user_end
-        self.init_user_ns = self.mirror.symbol("init_user_ns")
+        self.init_user_ns = k.mem.alloc(USER_NAMESPACE_BYTES)
+        k.symbols.add("init_user_ns", self.init_user_ns, USER_NAMESPACE_BYTES, "D")
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
         self.ptys = 0  # pairs of pseudo-terminals: kernel.pty.nr
@@ -305,9 +319,10 @@ class Vfs:
     def new_file(self, path: Path, flags: int, f_op: FileOperations, cred: Cred | None = None) -> File:
         """alloc_file(): a File with its struct file in kernel memory."""
         file = File(path, flags, f_op, cred or TaskCred(self.k), self)
+        addr = self.security.take_early_file()
         file.f_inode.i_count += 1
         path.mnt.expiry_mark = False
-        self.mirror.file(file)
+        self.mirror.file(file, addr)
         self.files[file.addr] = file
         self.k.objects.made("filp", file.addr, "__alloc_file", GFP_KERNEL | GFP_ZERO)
         return file
@@ -316,7 +331,7 @@ class Vfs:
         """anon_inode_getfile(): readlink shows `anon_inode:NAME`.  `name` has no brackets unless it wants them."""
         inode = self.anon_mnt.mnt_sb.anon_inode
         assert inode is not None
-        dentry = Dentry(f"anon_inode:{name}", None, inode)
+        dentry = Dentry(name, None, inode)
         dentry.d_dname = _anon_name
         file = self.new_file(Path(self.anon_mnt, dentry), flags & (O_ACCMODE | O_NONBLOCK), f_op)
         file.private_data = private
@@ -377,6 +392,7 @@ class Vfs:
                 self.fsnotify.gone(inode)
             self._evict(inode)
         self.files.pop(file.addr, None)
+        self.security.ask("file_free_security", file)
         self.k.objects.gone("filp", file.addr, "rcu_do_batch")
         self.mirror.free_file(file)
         if self.unmounted and inode.i_sb in self.unmounted:
@@ -399,6 +415,7 @@ class Vfs:
         if used or sb.mounts:
             self.unmounted.append(sb)
         else:
+            self.security.super_gone(sb)
             sb.kill()
 
     def inode_address(self, inode: object) -> int:
@@ -460,6 +477,13 @@ class Vfs:
         return file
 
     # --- asked for by the core (simkernel/fs/face.py) ---
+    def take_back(self, parent: Dentry, child: Dentry) -> None:
+        """A name that was made and is refused goes again."""
+        remove = parent.inode.rmdir if child.inode.is_dir else parent.inode.unlink
+        remove(parent, child)
+        self.mirror.inode_changed(parent.inode)
+        self.evict_if_unused(child.inode)
+
     def fops_for(self, inode: Inode) -> FileOperations:
         """inode->i_fop: by file system, or by kind for special files."""
         if inode.i_fop is not None:
@@ -482,7 +506,15 @@ class Vfs:
             raise KernelError(EINVAL, "unknown flags")
         name = to_str(path)
         lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
-        where = self.user_path(dfd, name, lookup, empty=bool(flags & AT_EMPTY_PATH))
+        self.security.alloc_early_file()
+        try:
+            return self._open_exec(k, name, dfd, lookup, bool(flags & AT_EMPTY_PATH))
+        except KernelError:
+            self.security.free_early_file()
+            raise
+
+    def _open_exec(self, k: KernelFace, name: str, dfd: int, lookup: int, empty: bool) -> File:
+        where = self.user_path(dfd, name, lookup, empty)
         cred = self.cred()
         may_open(where, c.MAY_EXEC, O_RDONLY, cred)
         inode = where.dentry.inode
@@ -499,9 +531,22 @@ class Vfs:
             except KernelError:
                 file.put()
                 raise
+        if self.security.watched:
+            try:
+                self.security.ask("file_open", file)
+                tell_subject(k)
+            except KernelError:
+                file.put()
+                raise
         if self.fsnotify.active:
             self.fsnotify.file(file, FS_OPEN | FS_OPEN_EXEC)
         return file
+
+    def secure_anon(self, name: str) -> None:
+        """anon_inode_make_secure_inode(), as far as somebody watches it: here all files share one inode."""
+        if self.security.watched:
+            dentry = Dentry(name, None, Inode(self.anon_mnt.mnt_sb, 0o600))
+            self.security.anonymous(dentry, name.encode())
 
     def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: object, flags: int) -> int:
         """A new descriptor of the current task on an anonymous inode."""
@@ -536,4 +581,4 @@ def _socket_name(dentry: Dentry) -> str:
 
 
 def _anon_name(dentry: Dentry) -> str:
-    return dentry.name
+    return f"anon_inode:{dentry.name}"

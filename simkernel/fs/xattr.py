@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.capability import CAP_FOWNER, CAP_SYS_ADMIN
+from arch.abi.capability import CAP_FOWNER, CAP_OPT_NOAUDIT, CAP_SYS_ADMIN
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODATA, EOPNOTSUPP, EPERM, ERANGE, EROFS
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PAGE_SIZE, XATTR_NAME_MAX
@@ -70,6 +70,7 @@ def vfs_getxattr(k: FsKernel, path: Path, name: bytes) -> bytes:
     """The value.  ENODATA, EOPNOTSUPP, EPERM, EACCES."""
     inode = path.dentry.inode
     _permission(k, inode, name, False)
+    k.vfs.security.ask("inode_getxattr", path.dentry, name)
     if name.startswith(SECURITY_PREFIX) and SECURITY_PREFIX not in inode.i_sb.xattr_kinds:
         raise KernelError(EOPNOTSUPP)
     value = _store(inode, name).get(name)
@@ -84,6 +85,11 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
         raise KernelError(EROFS)
     inode = path.dentry.inode
     _permission(k, inode, name, True)
+    ask = k.vfs.security.ask
+    if value is None:
+        ask("inode_removexattr", k.vfs.init_user_ns, path.dentry, name)
+    else:
+        ask("inode_setxattr", k.vfs.init_user_ns, path.dentry, name, value, len(value), flags)
     store = _store(inode, name)
     if name in store and flags & XATTR_CREATE:
         raise KernelError(EEXIST)
@@ -96,6 +102,8 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
     store.update(more)
     inode.ctime = k.vfs.now()
     k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
+    if value is not None:
+        ask("inode_post_setxattr", path.dentry, name, value, len(value), flags)
     return 0
 
 
@@ -176,8 +184,9 @@ def sys_getxattrat(k: FsKernel, dfd: int, pathname: int, at_flags: int, name: in
 
 def _list(k: FsKernel, path: Path, buf: int, size: int) -> int:
     """Names with their NUL, newest first; trusted ones for those who may read them."""
+    k.vfs.security.ask("inode_listxattr", path.dentry)
     names = reversed(path.dentry.inode.xattrs or {})
-    shown = [n for n in names if not n.startswith(TRUSTED) or k.capable(CAP_SYS_ADMIN)]
+    shown = [n for n in names if not n.startswith(TRUSTED) or k.capable(CAP_SYS_ADMIN, CAP_OPT_NOAUDIT)]
     return _give(k, b"".join(n + b"\0" for n in shown), buf, size)
 
 

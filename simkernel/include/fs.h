@@ -498,6 +498,39 @@ struct kstatfs {
 	long f_flags;
 	long f_spare[4];
 };
+struct kern_ipc_perm {
+	spinlock_t lock;
+	bool deleted;
+	int id;
+	key_t key;
+	kuid_t uid;
+	kgid_t gid;
+	kuid_t cuid;
+	kgid_t cgid;
+	umode_t mode;
+	unsigned long seq;
+	void *security;
+};
+
+struct msg_msg {
+	struct list_head m_list;
+	long m_type;
+	size_t m_ts;
+	struct msg_msgseg *next;
+	void *security;
+};
+
+struct fs_parameter {
+	const char *key;
+	int type;
+	union {
+		char *string;
+		void *blob;
+	};
+	size_t size;
+	int dirfd;
+};
+
 struct iattr {
 	unsigned int ia_valid;
 	umode_t ia_mode;

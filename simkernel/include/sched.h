@@ -759,6 +759,7 @@ struct key {
 	unsigned short datalen;
 	short state;
 	unsigned long flags;
+	char *description;
 };
 struct fdtable {
 	unsigned int max_fds;

@@ -24,13 +24,19 @@ from arch.abi.stat import S_IRUGO, S_IWUGO
 from arch.errors import KernelError
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import MESSAGE_SIZE, PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
-from simkernel.kernel.face import Body
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import WaitQueue
+
+MESSAGE_HOOKS = ("msg_msg_alloc_security", "msg_msg_free_security", "msg_queue_msgsnd", "msg_queue_msgrcv")
+SEARCH_ANY, SEARCH_EQUAL, SEARCH_NOTEQUAL, SEARCH_LESSEQUAL, SEARCH_NUMBER = range(1, 6)
 
 
 class MsgQueue(IpcObject):
     """struct msg_queue."""
+
+    hooks = "msg_queue"
 
     def __init__(self, k: IpcKernel, key: int, mode: int) -> None:
         super().__init__(k, key, mode)
@@ -69,7 +75,9 @@ def _queue(k: IpcKernel, msqid: int) -> MsgQueue:
 @kernel_function("int newque(struct ipc_namespace *ns, struct ipc_params *params)", source="ipc/msg.c")
 def newque(k: IpcKernel, key: int, flags: int) -> int:
     """A new queue's identifier.  ENOSPC."""
-    return k.ipc.msg.add(MsgQueue(k, (key ^ 1 << 31) - (1 << 31), flags), k.ipc.msgmni)
+    queue = MsgQueue(k, (key ^ 1 << 31) - (1 << 31), flags)
+    queue.admit(k)
+    return k.ipc.msg.add(queue, k.ipc.msgmni)
 
 
 @syscall("msgget", "key_t key, int msgflg", source="ipc/msg.c")
@@ -84,11 +92,36 @@ def do_msgsnd(k: IpcKernel, msqid: int, mtype: int, mtext: int, msgsz: int, msgf
     if msgsz > k.ipc.msgmax or msgsz >= 1 << 8 * k.arch.word - 1 or msqid < 0 or mtype < 1:
         raise KernelError(EINVAL)
     text = k.usercopy.copy_from_user(mtext, msgsz) if msgsz else b""
-    queue = _queue(k, msqid)
+    shown = _shown(k, mtype, msgsz)
+    try:
+        yield from _send(k, _queue(k, msqid), mtype, text, msgflg, shown)
+    except KernelError:
+        ask(k, "msg_msg_free_security", shown)
+        raise
+    finally:
+        if shown:
+            k.mem.free(shown)
+    return 0
+
+
+def _shown(k: IpcKernel, mtype: int, size: int) -> int:
+    """A struct msg_msg for who watches the hooks of messages; 0 for nobody."""
+    watched = k.security_hooks.watched
+    if not watched or watched.isdisjoint(MESSAGE_HOOKS):
+        return 0
+    message = k.new("struct msg_msg")
+    message.m_type, message.m_ts = mtype, size
+    return message.addr
+
+
+def _send(k: IpcKernel, queue: MsgQueue, mtype: int, text: bytes, msgflg: int, shown: int) -> Steps[None]:
+    msgsz = len(text)
+    ask(k, "msg_msg_alloc_security", shown)
     while True:
         queue.check(k, S_IWUGO)
         if queue.deleted:
             raise KernelError(EIDRM)
+        queue.ask(k, "msgsnd", shown, msgflg)
         if queue.cbytes + msgsz <= queue.qbytes and len(queue.messages) + 1 <= queue.qbytes:
             break
         if msgflg & IPC_NOWAIT:
@@ -102,7 +135,6 @@ def do_msgsnd(k: IpcKernel, msqid: int, mtype: int, mtext: int, msgsz: int, msgf
     queue.messages.append((mtype, text))
     queue.cbytes += len(text)
     k.wake_up(queue.receivers, 0)
-    return 0
 
 
 @syscall("msgsnd", "int msqid, struct msgbuf *msgp, size_t msgsz, int msgflg", source="ipc/msg.c")
@@ -125,6 +157,32 @@ def _take(k: IpcKernel, queue: MsgQueue, index: int, size: int, flags: int) -> t
     return kind, text[:size]
 
 
+def _may_take(k: IpcKernel, queue: MsgQueue, index: int, msgtyp: int, flags: int) -> bool:
+    """security_msg_queue_msgrcv() of find_msg(): what it refuses is as if it were not there."""
+    kind, text = queue.messages[index]
+    shown = _shown(k, kind, len(text))
+    if not shown:
+        return True
+    mode = (
+        SEARCH_NUMBER
+        if flags & MSG_COPY
+        else SEARCH_ANY
+        if not msgtyp
+        else SEARCH_LESSEQUAL
+        if msgtyp < 0
+        else SEARCH_EQUAL
+    )
+    if mode == SEARCH_EQUAL and flags & MSG_EXCEPT:
+        mode = SEARCH_NOTEQUAL
+    try:
+        queue.ask(k, "msgrcv", shown, k.current.addr, abs(msgtyp), mode)
+    except KernelError:
+        return False
+    finally:
+        k.mem.free(shown)
+    return True
+
+
 @kernel_function("long do_msgrcv(int msqid, void *buf, size_t bufsz, long msgtyp, int msgflg)", source="ipc/msg.c")
 def do_msgrcv(k: IpcKernel, msqid: int, buf: int, bufsz: int, msgtyp: int, msgflg: int) -> Body:
     """Take a message, waiting for one.  ENOMSG, E2BIG, EIDRM, EACCES, EINVAL, EFAULT."""
@@ -138,7 +196,7 @@ def do_msgrcv(k: IpcKernel, msqid: int, buf: int, bufsz: int, msgtyp: int, msgfl
     while True:
         queue.check(k, S_IRUGO)
         index = queue.find(msgtyp, msgflg)
-        if index is not None:
+        if index is not None and _may_take(k, queue, index, msgtyp, msgflg):
             break
         if msgflg & IPC_NOWAIT:
             raise KernelError(ENOMSG)
@@ -147,6 +205,10 @@ def do_msgrcv(k: IpcKernel, msqid: int, buf: int, bufsz: int, msgtyp: int, msgfl
         if queue.deleted:
             raise KernelError(EIDRM)
     kind, text = _take(k, queue, index, bufsz, msgflg)
+    shown = _shown(k, kind, len(text))
+    if shown:
+        ask(k, "msg_msg_free_security", shown)
+        k.mem.free(shown)
     k.usercopy.copy_to_user(buf, words(k, kind) + text)
     return len(text)
 
@@ -179,12 +241,14 @@ def sys_msgctl(k: IpcKernel, msqid: int, cmd: int, buf: int) -> int:
     if msqid < 0 or cmd < 0:
         raise KernelError(EINVAL)
     if cmd in (IPC_INFO, MSG_INFO):
+        ask(k, "msg_queue_msgctl", 0, cmd)
         return _info(k, cmd, buf)
     if cmd in (MSG_STAT, MSG_STAT_ANY, IPC_STAT):
         queue = k.ipc.msg.at(msqid) if cmd == IPC_STAT else k.ipc.msg.by_position(msqid)
         assert isinstance(queue, MsgQueue)
         if cmd != MSG_STAT_ANY:
             queue.check(k, S_IRUGO)
+        queue.ask(k, "msgctl", cmd)
         k.usercopy.copy_to_user(buf, queue.msqid_ds(k))
         return 0 if cmd == IPC_STAT else queue.id
     if cmd not in (IPC_SET, IPC_RMID):
@@ -193,6 +257,7 @@ def sys_msgctl(k: IpcKernel, msqid: int, cmd: int, buf: int) -> int:
     raw = k.usercopy.copy_from_user(buf, size + len(times(k, 0, 0, 0)) + 3 * k.arch.word) if cmd == IPC_SET else b""
     queue = _queue(k, msqid)
     queue.check_owner(k)
+    queue.ask(k, "msgctl", cmd)
     if cmd == IPC_RMID:
         k.ipc.msg.remove(queue)
     else:

@@ -36,6 +36,7 @@ from simkernel.ipc.util import PERM_SIZE, IpcObject, order_of, seconds, times, v
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import SignalStruct, Task, WaitQueue
 
 SEM_SIZE = 64  # bytes of a struct sem, each in a cache line of its own
@@ -62,6 +63,8 @@ class SemBuf:
 
 class SemArray(IpcObject):
     """struct sem_array: a set."""
+
+    hooks = "sem"
 
     def __init__(self, k: IpcKernel, key: int, mode: int, nsems: int) -> None:
         super().__init__(k, key, mode)
@@ -93,7 +96,9 @@ def _new(k: IpcKernel, key: int, nsems: int, flags: int) -> int:
     limits = k.ipc.sem_limits
     if not nsems:
         raise KernelError(EINVAL)
-    return k.ipc.sem.add(SemArray(k, key, flags, nsems), limits[3])
+    sma = SemArray(k, key, flags, nsems)
+    sma.admit(k)
+    return k.ipc.sem.add(sma, limits[3])
 
 
 @syscall("semget", "key_t key, int nsems, int semflg", source="ipc/sem.c")
@@ -167,7 +172,10 @@ def do_semtimedop(k: IpcKernel, semid: int, tsops: int, nsops: int, timeout: int
     sma = _set(k, semid)
     if max(op.num for op in ops) >= len(sma.sems):
         raise KernelError(EFBIG)
-    sma.check(k, S_IWUGO if any(op.op for op in ops) else S_IRUGO)
+    alters = any(op.op for op in ops)
+    sma.check(k, S_IWUGO if alters else S_IRUGO)
+    if "sem_semop" in k.security_hooks.watched:
+        _ask_semop(k, sma, ops, alters)
     while True:
         blocking = perform_atomic_semop(sma, ops, k.current.tgid, k.current.signal)
         if blocking is None:
@@ -217,6 +225,18 @@ def exit_sem(k: IpcKernel, task: Task) -> None:
         k.wake_up(sma.queue, 0)
 
 
+def _ask_semop(k: IpcKernel, sma: SemArray, ops: list[SemBuf], alters: bool) -> None:
+    """security_sem_semop(): the operations as in the kernel's copy."""
+    order = order_of(k)
+    raw = b"".join(struct.pack(order + "Hhh", op.num, op.op, op.flags) for op in ops)
+    copy = k.mem.alloc(len(raw))
+    k.mem.write(copy, raw)
+    try:
+        sma.ask(k, "semop", copy, len(ops), alters)
+    finally:
+        k.mem.free(copy)
+
+
 def _info(k: IpcKernel, cmd: int, addr: int) -> int:
     """semctl_info(): struct seminfo."""
     ns, (msl, mns, opm, mni) = k.ipc.sem, k.ipc.sem_limits
@@ -235,6 +255,7 @@ def _set_value(k: IpcKernel, sma: SemArray, semnum: int, value: int) -> int:
     if not 0 <= semnum < len(sma.sems):
         raise KernelError(EINVAL)
     sma.check(k, S_IWUGO)
+    sma.ask(k, "semctl", SETVAL)
     sma.sems[semnum].value, sma.sems[semnum].pid = value, k.current.tgid
     for undo in sma.undo.values():
         undo[semnum] = 0
@@ -247,9 +268,11 @@ def _all(k: IpcKernel, sma: SemArray, cmd: int, array: int) -> int:
     order, count = order_of(k), len(sma.sems)
     if cmd == GETALL:
         sma.check(k, S_IRUGO)
+        sma.ask(k, "semctl", cmd)
         k.usercopy.copy_to_user(array, struct.pack(f"{order}{count}H", *(sem.value for sem in sma.sems)))
         return 0
     sma.check(k, S_IWUGO)
+    sma.ask(k, "semctl", cmd)
     values = struct.unpack(f"{order}{count}H", k.usercopy.copy_from_user(array, 2 * count))
     if max(values, default=0) > SEMVMX:
         raise KernelError(ERANGE)
@@ -263,6 +286,7 @@ def _all(k: IpcKernel, sma: SemArray, cmd: int, array: int) -> int:
 
 def _one(k: IpcKernel, sma: SemArray, semnum: int, cmd: int) -> int:
     sma.check(k, S_IRUGO)
+    sma.ask(k, "semctl", cmd)
     if not 0 <= semnum < len(sma.sems):
         raise KernelError(EINVAL)
     sem = sma.sems[semnum]
@@ -280,12 +304,14 @@ def sys_semctl(k: IpcKernel, semid: int, semnum: int, cmd: int, arg: int) -> int
     if semid < 0:
         raise KernelError(EINVAL)
     if cmd in (IPC_INFO, SEM_INFO):
+        ask(k, "sem_semctl", 0, cmd)
         return _info(k, cmd, arg)
     if cmd in (IPC_STAT, SEM_STAT, SEM_STAT_ANY):
         found = k.ipc.sem.at(semid) if cmd == IPC_STAT else k.ipc.sem.by_position(semid)
         assert isinstance(found, SemArray)
         if cmd != SEM_STAT_ANY:
             found.check(k, S_IRUGO)
+        found.ask(k, "semctl", cmd)
         k.usercopy.copy_to_user(arg, found.semid_ds(k))
         return 0 if cmd == IPC_STAT else found.id
     if cmd in (GETALL, SETALL):
@@ -300,6 +326,7 @@ def sys_semctl(k: IpcKernel, semid: int, semnum: int, cmd: int, arg: int) -> int
     raw = k.usercopy.copy_from_user(arg, PERM_SIZE[k.arch.word]) if cmd == IPC_SET else b""
     sma = _set(k, semid)
     sma.check_owner(k)
+    sma.ask(k, "semctl", cmd)
     if cmd == IPC_SET:
         sma.set_perm(k, raw)
     else:

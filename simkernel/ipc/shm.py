@@ -41,6 +41,7 @@ from simkernel.kernel.areas import Vma, page_up
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.security import ask, ask_mmap
 from simkernel.kernel.task import Task
 
 SHMLBA = PAGE_SIZE
@@ -49,8 +50,11 @@ SHMLBA = PAGE_SIZE
 class Segment(IpcObject):
     """struct shmid_kernel."""
 
+    hooks = "shm"
+
     def __init__(self, k: IpcKernel, key: int, mode: int, size: int) -> None:
         super().__init__(k, key, mode)
+        self.admit(k)
         self.size = size
         self.atime = self.dtime = 0
         self.cpid, self.lpid = k.current.tgid, 0
@@ -166,7 +170,9 @@ def do_shmat(k: IpcKernel, shmid: int, addr: int, flags: int, raddr: int, lba: i
         prot, mode = prot | PROT_EXEC, mode | S_IXUGO
     segment, mm = _segment(k, shmid), k.current.mm
     segment.check(k, mode)
+    segment.ask(k, "shmat", addr, flags)
     assert mm is not None
+    ask_mmap(k, segment.file.addr, prot, how & 3)
     segment.file.f_flags = O_RDONLY if flags & SHM_RDONLY else O_RDWR
     try:
         where = mm.map(addr, segment.size, prot, how, segment.file)
@@ -288,21 +294,25 @@ def sys_shmctl(k: IpcKernel, shmid: int, cmd: int, buf: int) -> int:
     if cmd < 0 or shmid < 0:
         raise KernelError(EINVAL)
     if cmd in (IPC_INFO, SHM_INFO):
+        ask(k, "shm_shmctl", 0, cmd)
         return _info(k, cmd, buf)
     if cmd in (IPC_STAT, SHM_STAT, SHM_STAT_ANY):
         found = k.ipc.shm.at(shmid) if cmd == IPC_STAT else k.ipc.shm.by_position(shmid)
         assert isinstance(found, Segment)
         if cmd != SHM_STAT_ANY:
             found.check(k, S_IRUGO)
+        found.ask(k, "shmctl", cmd)
         k.usercopy.copy_to_user(buf, found.shmid_ds(k))
         return 0 if cmd == IPC_STAT else found.id
     if cmd in (SHM_LOCK, SHM_UNLOCK):
+        _segment(k, shmid).ask(k, "shmctl", cmd)
         return _lock(k, _segment(k, shmid), cmd == SHM_LOCK)
     if cmd not in (IPC_SET, IPC_RMID):
         raise KernelError(EINVAL)
     raw = k.usercopy.copy_from_user(buf, PERM_SIZE[k.arch.word]) if cmd == IPC_SET else b""
     segment = _segment(k, shmid)
     segment.check_owner(k)
+    segment.ask(k, "shmctl", cmd)
     if cmd == IPC_SET:
         segment.set_perm(k, raw)
     else:

@@ -16,6 +16,7 @@ from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.face import KernelFace
+from simkernel.kernel.security import ask
 
 OBJECT_SIZE = 256  # bytes of one, without what is in it
 MESSAGE_SIZE = 64  # bytes of a struct msg_msg, without the text
@@ -25,8 +26,11 @@ SEQ_SHIFT = 15  # ipcid_seq_shift: an identifier is index + sequence number << 1
 class IpcObject:
     """struct kern_ipc_perm: what a queue, a set and a segment have in common."""
 
+    hooks = ""  # what its security hooks begin with
+
     def __init__(self, k: KernelFace, key: int, mode: int) -> None:
         cred = k.current.cred
+        self.kernel = k
         self.key, self.mode = key, mode & S_IRWXUGO
         self.uid = self.cuid = cred.euid
         self.gid = self.cgid = cred.egid
@@ -57,6 +61,30 @@ class IpcObject:
             granted >>= 3
         if asked & ~granted & 7 and not k.capable(CAP_IPC_OWNER):
             raise KernelError(EACCES)
+        if "ipc_permission" in k.security_hooks.watched:
+            self._asked(k, "ipc_permission", wanted)
+
+    def admit(self, k: KernelFace) -> None:
+        """A new one, before it has a place.  KernelError."""
+        try:
+            self.ask(k, "alloc_security")
+        except KernelError:
+            self.give()
+            raise
+
+    def ask(self, k: KernelFace, what: str, *args: int) -> None:
+        """A security hook about it.  KernelError."""
+        if f"{self.hooks}_{what}" in k.security_hooks.watched:
+            self._asked(k, f"{self.hooks}_{what}", *args)
+
+    def _asked(self, k: KernelFace, hook: str, *args: int) -> None:
+        perm = k.new("struct kern_ipc_perm")
+        perm.id, perm.key, perm.mode, perm.seq = self.id, self.key, self.mode, self.seq
+        perm.uid.val, perm.gid.val, perm.cuid.val, perm.cgid.val = self.uid, self.gid, self.cuid, self.cgid
+        try:
+            ask(k, hook, perm.addr, *args)
+        finally:
+            k.mem.free(perm.addr)
 
     def check_owner(self, k: KernelFace) -> None:
         """Who may remove it and change its rights.  EPERM."""
@@ -170,6 +198,7 @@ class IpcIds(Generic[T]):
             del self.by_index[index]
             heapq.heappush(self._free, index)
             self.hide(item)
+            item.ask(item.kernel, "free_security")
             item.give()
         item.deleted = True
 
@@ -213,6 +242,7 @@ class IpcIds(Generic[T]):
             raise KernelError(EEXIST)
         fits(found)
         found.check(k, flags)
+        found.ask(k, "associate", flags)
         return found.id
 
 

@@ -73,6 +73,7 @@ class AddressSpaces:
         self.exit_aio: Callable[[Mm], object] | None = None  # who ends what asynchronous I/O is left
         self.hooks: MmHooks | None = None  # uprobes' view of address spaces
         self.on_mmap: Callable[[Mm, int], None] | None = None  # perf_event_mmap(), while perf wants to know
+        self.on_address: Callable[[int], None] | None = None  # who is asked where an area may be
         self.newborn: Mm | None = None  # a child's, while fork copies breakpoints
         self.mapping_file: MappedFile | None = None  # what vm_mmap_pgoff() is called for
         self.nr_faults = 0
@@ -91,6 +92,12 @@ class AddressSpaces:
         task = self.board.current
         raw = task.cred.cap_effective >> CAP_SYS_RAWIO & 1 and "user" not in task.namespaces
         return 0 if raw else self.layout.mmap_min
+
+    def ask_address(self, addr: int) -> int:
+        """security_mmap_addr() of where an area is to be.  KernelError."""
+        if self.on_address is not None:
+            self.on_address(addr)
+        return addr
 
     def set_max_map_count(self, value: int) -> None:
         """vm.max_map_count was written."""

@@ -36,7 +36,16 @@ from arch.abi.elf import (
 from arch.abi.errno import EACCES, EINVAL, EIO, ELIBBAD, ENOEXEC, ENOMEM
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_GROWSDOWN, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
+from arch.abi.mman import (
+    MAP_ANONYMOUS,
+    MAP_FIXED,
+    MAP_FIXED_NOREPLACE,
+    MAP_GROWSDOWN,
+    MAP_PRIVATE,
+    PROT_EXEC,
+    PROT_READ,
+    PROT_WRITE,
+)
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.areas import MappedFile, Vma, page_down, page_up
@@ -44,6 +53,7 @@ from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.security import ask_mmap
 from simkernel.kernel.user_namespace import munged, user_ns
 
 STACK_PAGES = 33  # what setup_arg_pages() leaves mapped: 128 KiB and a page
@@ -177,6 +187,7 @@ def _map_segments(k: KernelFace, mm: Mm, file: MappedFile, loads: list[Segment],
             if segment.offset + segment.filesz > file.inode.size:
                 raise KernelError(EIO, "truncated ELF file")
             pgoff = page_down(segment.offset) // PAGE_SIZE
+            ask_mmap(k, file.addr, prot, MAP_PRIVATE | (MAP_FIXED if end else MAP_FIXED_NOREPLACE))
             mm.map(low, file_end - low, prot, MAP_PRIVATE | MAP_FIXED, file, pgoff)
         else:
             file_end = low

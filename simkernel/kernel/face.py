@@ -135,6 +135,16 @@ class SeccompListeners(Protocol):
         """A task under filters is gone."""
 
 
+class SecurityHooks:
+    """Who watches the security hooks (simkernel/observe/lsm.py)."""
+
+    __slots__ = ("call", "watched")
+
+    def __init__(self) -> None:
+        self.watched: set[str] = set()  # hooks that somebody sees; the same set for ever
+        self.call: Callable[[str, tuple[int, ...]], int] = lambda hook, args: 0  # what they say
+
+
 class KernelFace:
     """What bodies of kernel functions and system calls may use."""
 
@@ -155,9 +165,7 @@ class KernelFace:
     log: list[tuple[int, str]]  # dmesg: (ns, line)
     dmesg_restrict: bool = True  # only CAP_SYSLOG reads it (Debian's default)
     log_wait: WaitQueue  # who waits for its next line
-    ask_lsm: Callable[[str, tuple[int, ...]], int] = staticmethod(
-        lambda hook, args: 0
-    )  # what programs on a bpf_lsm_ function say
+    security_hooks: SecurityHooks
     current: Task  # who runs; the scheduler changes it
 
     # Parts that every kernel has
@@ -253,6 +261,13 @@ class KernelFace:
         """A View of the object of this C type at a kernel address."""
         return View(self.mem, addr, self.types.type(ctype))
 
-    def capable(self, cap: int) -> bool:
-        """True when the current task has this capability in the initial user namespace."""
-        return bool(self.current.cred.cap_effective >> cap & 1) and "user" not in self.current.namespaces
+    def capable(self, cap: int, opts: int = 0) -> bool:
+        """True when the current task has this capability in the initial user namespace; `opts`: CAP_OPT_*."""
+        has = bool(self.current.cred.cap_effective >> cap & 1) and "user" not in self.current.namespaces
+        return has and (
+            "capable" not in self.security_hooks.watched or self.capable_asked(self.vfs.init_user_ns, cap, opts)
+        )
+
+    def capable_asked(self, ns: int, cap: int, opts: int) -> bool:
+        """security_capable() of what the current task has."""
+        return not self.security_hooks.call("capable", (self.current.cred.addr, ns, cap, opts))

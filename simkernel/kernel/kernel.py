@@ -30,6 +30,7 @@ from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.engine import Engine
 from simkernel.kernel.entry import entry_functions, on_the_way
 from simkernel.kernel.exec_state import ExecState
+from simkernel.kernel.face import SecurityHooks
 from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.hw_breakpoint import HwBreakpoints
 from simkernel.kernel.init import init_body, sleep_forever
@@ -104,6 +105,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         self.symbols = Symbols()
         self.log = []
         self.log_wait = WaitQueue("log_wait")
+        self.security_hooks = SecurityHooks()
         self.futexes = {}
         self.user_namespaces = {}
         self.pi_locks = {}

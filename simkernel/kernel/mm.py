@@ -44,8 +44,7 @@ from simkernel.kernel.areas import (
 from simkernel.kernel.fault_around import PTE_OF_PROT, map_around
 from simkernel.kernel.userfault import reason
 
-STACK_GUARD = 256 * PAGE_SIZE
-STACK_LIMIT = 8 << 20
+STACK_GUARD, STACK_LIMIT = 256 * PAGE_SIZE, 8 << 20
 
 
 class MmHome(Protocol):
@@ -69,6 +68,7 @@ class MmHome(Protocol):
 
     @property
     def events(self) -> SpaceListener | None: ...  # there while somebody listens
+    def ask_address(self, addr: int) -> int: ...  # the address, which nobody refuses: mmap_addr
     def lowest_fixed(self) -> int: ...  # the lowest address that the current task may ask for
 
     max_map_count: int  # vm.max_map_count
@@ -413,7 +413,7 @@ class Mm:
         else:
             addr = self.free_range(size, page_up(addr))
         self.check_count(0)
-        vma = Vma(addr, addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
+        vma = Vma(self.home.ask_address(addr), addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
         vma.locked = locked
         if file is not None:
             self._check_file(vma, file)

@@ -42,7 +42,7 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
         mm.unmap(fixed, new_size)
         return _move(mm, old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
     if flags & MREMAP_DONTUNMAP:
-        return _move(mm, old, old_size, new_size, mm.free_range(new_size, page_up(fixed)), True)
+        return _move(mm, old, old_size, new_size, mm.home.ask_address(mm.free_range(new_size, page_up(fixed))), True)
     end = old + old_size
     if vma.end == end and not mm.overlaps(end, old + new_size) and old + new_size <= mm.home.layout.task_size:
         grown = vma.clone(end, end)
@@ -52,7 +52,9 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
         return old
     if not flags & MREMAP_MAYMOVE:
         raise KernelError(ENOMEM)
-    return _move(mm, old, old_size, new_size, mm.free_range(new_size), bool(flags & MREMAP_DONTUNMAP))
+    return _move(
+        mm, old, old_size, new_size, mm.home.ask_address(mm.free_range(new_size)), bool(flags & MREMAP_DONTUNMAP)
+    )
 
 
 def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) -> int:

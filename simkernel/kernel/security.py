@@ -6,19 +6,21 @@ Where nobody has a probe on either a hook costs a comparison.
 
 from __future__ import annotations
 
+from arch.abi.errno import ENOMEM
 from arch.abi.internal import GFP_KERNEL, GFP_ZERO
+from arch.abi.mman import PROT_EXEC
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.lsm_hooks import HOOKS, function_of
 from simkernel.mm.kmalloc import kfree, kmalloc
 
 SECURITY = "security/security.c"
 
 
-LSM_NAMES = {
-    "security_create_user_ns": "userns_create",
-    "security_bprm_check": "bprm_check_security",
-}  # where the hook is not called as its function
+LSM = "bpf_lsm_"
+HOOK_OF = {function_of(hook): hook for hook in HOOKS}
+GFP_KERNEL_ACCOUNT = 0x400CC0
 TASK_BLOB = 72  # what the modules of Debian's kernel keep of a task, in bytes
 
 
@@ -117,7 +119,7 @@ ASKING = (
 
 def _declare(prototype: str) -> None:
     hook = prototype.split("security_")[1].split("(")[0]
-    lsm = LSM_NAMES.get(f"security_{hook}", hook)
+    lsm = HOOK_OF[f"security_{hook}"]
 
     def asking(k: KernelFace, *args: int) -> Body:
         return (yield from call_int_hook(k, lsm, *args))
@@ -131,29 +133,55 @@ for _prototype in ASKING:
 
 def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: what the programs of a hook say."""
-    name = f"bpf_lsm_{hook}"
+    name = f"{LSM}{hook}"
     return (yield k.call(name, *args)) if k.text.probed.get(name) else 0
 
 
 def ask(k: KernelFace, hook: str, *args: int) -> None:
-    """A hook where the kernel's body calls no function: KernelError if a program on its bpf_lsm_ function refuses."""
-    if not k.text.probed:
-        return
-    name = f"bpf_lsm_{hook}"
-    if k.text.probed.get(name):
-        answer = k.ask_lsm(name, args)
+    """A hook at a place where the CPU calls no function: KernelError if a program refuses.  Who has to make its arguments looks at
+    `k.security_hooks.watched` before."""
+    if hook in k.security_hooks.watched:
+        answer = k.security_hooks.call(hook, args)
         if answer < 0:
             raise KernelError(-answer)
 
 
+def prepare_creds(k: KernelFace) -> None:
+    """prepare_creds(): a copy of the current task's credentials, for who asks about it; the copy itself is Python's."""
+    if "cred_prepare" in k.security_hooks.watched:
+        mine = k.current.cred.addr
+        copy = k.mem.alloc(k.types.sizeof("struct cred"))
+        try:
+            ask(k, "cred_prepare", copy, mine, GFP_KERNEL_ACCOUNT)
+        except KernelError:
+            raise KernelError(ENOMEM, "no copy of the credentials") from None
+        finally:
+            k.mem.free(copy)
+
+
+def ask_mmap(k: KernelFace, file: int, prot: int, flags: int) -> None:
+    """security_mmap_file() of a file or 0, and ima_file_mmap() of one that is to be executed."""
+    if k.security_hooks.watched:
+        ask(k, "mmap_file", file, prot, prot, flags)
+        if file and prot & PROT_EXEC:
+            tell_subject(k)
+
+
+def tell_subject(k: KernelFace) -> None:
+    """security_current_getsecid_subj(), by which integrity's modules name the caller; no number is kept."""
+    if "current_getsecid_subj" in k.security_hooks.watched:
+        secid = k.mem.alloc(4)
+        k.security_hooks.call("current_getsecid_subj", (secid,))
+        k.mem.free(secid)
+
+
 def hook_probed(k: KernelFace, hook: str) -> bool:
     """Would calling `security_x` be seen by somebody?"""
-    lsm = "bpf_lsm_" + LSM_NAMES.get(hook, hook.removeprefix("security_"))
-    return (hook in k.text.symbol_of and k.text.is_probed(hook)) or bool(k.text.probed.get(lsm))
+    return HOOK_OF[hook] in k.security_hooks.watched
 
 
 def may(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: call a hook that has a probe; 0 otherwise."""
-    if k.text.probed and hook_probed(k, hook):
+    if hook_probed(k, hook):
         return (yield k.call(hook, *args))
     return 0

@@ -28,7 +28,7 @@ from simkernel.kernel import kfunc
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
-from simkernel.kernel.face import Call, KernelFace, Request
+from simkernel.kernel.face import Call, KernelFace, Request, SecurityHooks
 from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.kfunc import Function, Prototype
 from simkernel.kernel.mirror import Mirror
@@ -179,6 +179,7 @@ class HostKernel(KernelFace):
         self.nr_cpus, self.hostname, self.config = cpus, "simkernel", frozenset()
         self.log = []
         self.log_wait = WaitQueue("log_wait")
+        self.security_hooks = SecurityHooks()
         self.futexes = {}
         self.user_namespaces = {}
         self.pi_locks = {}
@@ -231,7 +232,7 @@ class HostKernel(KernelFace):
     def trace(self, name: str, *args: object) -> None:
         self.traced.append((name, *args))
 
-    def capable(self, cap: int) -> bool:
+    def capable(self, cap: int, opts: int = 0) -> bool:
         return True
 
     def put_user_string(self, addr: int, text: str | bytes) -> int:

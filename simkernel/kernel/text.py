@@ -220,6 +220,11 @@ class Text:
                 raise
             raise TypeError(f"{name}() called with {len(args)} arguments") from None
 
+    def words(self, symbol: str, args: tuple[int, ...]) -> tuple[int, ...]:
+        """A function's arguments as its caller puts them into registers and onto the stack."""
+        prototype = self.functions[symbol].prototype
+        return self.engine.split(prototype, args) if self._narrow else self.engine.passed(prototype, args)
+
     def _call_absent(self, name: str, args: tuple[int, ...]) -> Call:
         """A function that this version does not have as such: its body runs inside the caller."""
         declared = self._absent.get(name)

@@ -14,7 +14,9 @@ from arch.abi.socket import (
     AF_PACKET,
     AF_UNIX,
     SOCK_CLOEXEC,
+    SOCK_DGRAM,
     SOCK_NONBLOCK,
+    SOCK_RAW,
     SOCK_STREAM,
 )
 from arch.abi.stat import S_IFSOCK
@@ -116,17 +118,39 @@ def socket_of(k: NetKernel, fd: int) -> Socket:
     return file.private_data
 
 
+def socket_inode(k: NetKernel) -> Inode:
+    """sock_alloc_inode(), on sockfs."""
+    return Inode(k.vfs.sock_mnt.mnt_sb, S_IFSOCK | 0o777)
+
+
 def socket_file(k: NetKernel, socket: Socket, flags: int) -> File:
     """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
     mount = k.vfs.sock_mnt
-    inode = Inode(mount.mnt_sb, S_IFSOCK | 0o777)
-    dentry = Dentry("", None, inode)
+    inode = socket.inode or socket_inode(k)
+    dentry = Dentry(protocol_name(socket), None, inode)
     dentry.d_dname = _socket_name
+    if socket.inode is None:
+        k.vfs.security.anonymous(dentry)
+    else:
+        k.vfs.security.ask("d_instantiate", dentry, inode)
     file: File = k.vfs.new_file(Path(mount, dentry), flags, SOCKET_FILE_OPS)
     file.f_mode |= c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_OPENED | c.FMODE_STREAM
     file.private_data = socket
     k.vfs.mirror.file_flags(file)
     return file
+
+
+PROTOCOL_NAMES = {AF_UNIX: "UNIX", AF_NETLINK: "NETLINK", AF_PACKET: "PACKET"}
+INET_NAMES = {SOCK_STREAM: "TCP", SOCK_DGRAM: "UDP", SOCK_RAW: "RAW"}
+
+
+def protocol_name(socket: Socket) -> str:
+    """sk->sk_prot_creator->name, which the file of a socket is called."""
+    if socket.family == AF_UNIX and socket.type == SOCK_STREAM:
+        return "UNIX-STREAM"
+    if socket.family in (AF_INET, AF_INET6):
+        return INET_NAMES.get(socket.type, "") + ("v6" if socket.family == AF_INET6 else "")
+    return PROTOCOL_NAMES.get(socket.family, "")
 
 
 def _socket_name(dentry: Dentry) -> str:

@@ -11,6 +11,7 @@
     sockfilter.py  SO_ATTACH_BPF
     cgroups.py     programs of control groups on packets, sockets, devices, sysctls
     declared.py    functions that are there to be found and traced: security hooks, kernel functions for programs
+    lsm.py         who watches the security hooks; soft_calls.py: functions that plain bodies call
     percpu.py      variables that every CPU has its own of
     btf.py         the kernel's own BTF
 
@@ -21,9 +22,9 @@ kernel, a `Tracing` over the host, and tells each of the other (`Host.connect`).
 
 from __future__ import annotations
 
-from bpf.isa.insn import signed32
-from simkernel.observe import calls, cgroups, declared, map_functions, sockfilter, test_functions, tracefs
+from simkernel.observe import calls, cgroups, declared, lsm, map_functions, sockfilter, test_functions, tracefs
 from simkernel.observe.host import Host, ObservedKernel
+from simkernel.observe.soft_calls import SoftCalls
 from simkernel.observe.spaces import Spaces
 from tracing.system import Tracing
 
@@ -37,7 +38,7 @@ def install(k: ObservedKernel) -> None:
     k.vfs.list_symbols = lambda: declared.add_all(k, host.percpu)
     tracing = Tracing(host, Spaces(k))
     host.connect(tracing)
-    k.ask_lsm = lambda hook, args: signed32(host.around(hook, args, lambda: 0))
+    lsm.install(k, SoftCalls(k, tracing.kprobes, host.return_trampoline))
     k.mm.hooks = tracing.uprobes
     k.tasks.exit_hooks.append(host.task_exit)
     tracefs.install(k)

@@ -42,6 +42,7 @@ from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, Path, to_str
 from simkernel.fs.pseudo import PseudoInode
 from simkernel.kernel.namespaces import KINDS
+from simkernel.kernel.security import LSM
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import current_net
@@ -119,6 +120,8 @@ class BpfSide(ABC):
 
     def around(self, name: str, args: tuple[int, ...], body: Callable[[], int]) -> int:
         """The trampoline's programs, and no probe: these do not run within a program either (bpf_prog_active)."""
+        if name.startswith(LSM):
+            return self.k.security_hooks.call(name.removeprefix(LSM), args)
         found = self.attachments.trampolines.get(name)
         return body() if found is None else found.around(args, body)
 

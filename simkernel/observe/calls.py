@@ -10,7 +10,7 @@ from arch.errors import KernelError
 from simkernel.kernel.body import Body
 from simkernel.kernel.entry import cond_resched
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.security import hook_probed
+from simkernel.kernel.security import ask, hook_probed
 from simkernel.observe.host import ObservedKernel
 from simkernel.observe.perf_files import PERF_FOPS, SIZE_AT, read_attr
 from tracing.perf import attr as perf_attr
@@ -50,6 +50,28 @@ def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
         return int(end.value)
 
 
+# include/linux/perf_event.h
+PERF_SECURITY_OPEN, PERF_SECURITY_CPU, PERF_SECURITY_KERNEL = range(3)
+EXCLUDE_KERNEL_AT, EXCLUDE_KERNEL = 40, 1 << 5  # struct perf_event_attr: where the flags are
+
+
+def _may_open(k: ObservedKernel, raw: bytes, pid: int) -> None:
+    """security_perf_event_open() and security_perf_event_alloc(), with a struct perf_event of which nothing is filled in."""
+    flags = int.from_bytes(raw[EXCLUDE_KERNEL_AT : EXCLUDE_KERNEL_AT + 8], k.mem.byteorder)
+    attr, event = k.mem.alloc(max(len(raw), 8)), k.new("struct perf_event")
+    k.mem.write(attr, raw)
+    try:
+        ask(k, "perf_event_open", attr, PERF_SECURITY_OPEN)
+        if not flags & EXCLUDE_KERNEL:
+            ask(k, "perf_event_open", attr, PERF_SECURITY_KERNEL)
+        ask(k, "perf_event_alloc", event.addr)
+        if pid == -1:
+            ask(k, "perf_event_open", attr, PERF_SECURITY_CPU)
+    finally:
+        k.mem.free(attr)
+        k.mem.free(event.addr)
+
+
 def _may_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
     """`yield from`: security_bpf() of a copy of the attributes."""
     length = k.types.sizeof("union bpf_attr")
@@ -74,6 +96,8 @@ def perf_event_open(k: ObservedKernel, attr_uptr: int, pid: int, cpu: int, group
     """A descriptor for a new event, named anon_inode:[perf_event]."""
     core = k.observer.tracing.perf
     raw = read_attr(k, attr_uptr)
+    if k.security_hooks.watched:
+        _may_open(k, raw, pid)
     try:
         event = core.open(raw, pid, cpu, group_fd, flags)
     except KernelError as error:

@@ -10,6 +10,7 @@ from arch.errors import KernelError
 from simkernel.fs.inode import File, FileOperations
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import WaitQueue
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.pages import show_pages
@@ -27,8 +28,19 @@ def perf_poll(k: WatchedKernel, file: File, queues: list[WaitQueue] | None) -> i
     return event.poll()
 
 
+def _ask(k: WatchedKernel, hook: str) -> None:
+    """A security hook with a struct perf_event of which nothing is filled in."""
+    if hook in k.security_hooks.watched:
+        event = k.new("struct perf_event")
+        try:
+            ask(k, hook, event.addr)
+        finally:
+            k.mem.free(event.addr)
+
+
 def perf_ioctl(k: WatchedKernel, file: File, cmd: int, arg: int) -> int:
     """ioctl(2)."""
+    _ask(k, "perf_event_write")
     event: PerfEvent = file.private_data
     return event.ioctl(cmd, arg)
 
@@ -46,6 +58,7 @@ class PerfMapping:
 
 def perf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     """mmap(2): the control page, then the ring."""
+    _ask(k, "perf_event_read")
     event: PerfEvent = file.private_data
     pages = event.mmap(vma.end - vma.start, bool(vma.prot & PROT_WRITE), vma.shared, vma.pgoff * PAGE_SIZE)
     show_pages(k, vma, pages)
@@ -74,6 +87,7 @@ PERF_FOPS = FileOperations(
 )
 def perf_read(k: WatchedKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """The counter, in the attr's read_format."""
+    _ask(k, "perf_event_read")
     data = k.vfs.files[file].private_data.read(count)
     k.usercopy.copy_to_user(buf, data)
     return len(data)

@@ -255,7 +255,7 @@ def _check_mark(group: Group, flags: int, mask: int) -> None:
         raise KernelError(EINVAL)
 
 
-def _find_path(k: FsKernel, dfd: int, pathname: int, flags: int) -> Path:
+def _find_path(k: FsKernel, dfd: int, pathname: int, flags: int, mask: int) -> Path:
     """fanotify_find_path()."""
     if not pathname:
         path = k.vfs.fget(dfd).f_path
@@ -266,6 +266,8 @@ def _find_path(k: FsKernel, dfd: int, pathname: int, flags: int) -> Path:
         lookup |= LOOKUP_DIRECTORY if flags & fan.FAN_MARK_ONLYDIR else 0
         path = k.vfs.user_path(dfd, get_path_name(k, pathname), lookup)
     inode_permission(path.dentry.inode, c.MAY_READ, k.vfs.cred())
+    kind = {fan.FAN_MARK_MOUNT: 1, fan.FAN_MARK_FILESYSTEM: 2}.get(flags & fan.MARK_TYPE_BITS, 0)
+    k.vfs.security.ask("path_notify", path, mask, kind)
     return path
 
 
@@ -369,7 +371,7 @@ def _mark(k: FsKernel, fanotify_fd: int, flags: int, mask: int, dfd: int, pathna
     _check_mark(group, flags, mask)
     if command == fan.FAN_MARK_FLUSH:
         return _flush(group, flags)
-    path = _find_path(k, dfd, pathname, flags)
+    path = _find_path(k, dfd, pathname, flags, mask)
     _check_path(k, group, path, flags, mask)
     inode, whole = path.dentry.inode, bool(flags & fan.MARK_TYPE_BITS)
     adds = command == fan.FAN_MARK_ADD

@@ -13,12 +13,13 @@ from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
-from simkernel.kernel.security import ask, may
+from simkernel.kernel.security import ask, may, prepare_creds, tell_subject
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH
 from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
 
 MAX_ARG_STRLEN = 32 * PAGE_SIZE
 MAX_RECURSION = 5
+PERMISSION_READ = 4  # MAY_READ, include/linux/fs.h
 
 
 def read_strings(k: KernelFace, array: int, limit: int = 0x20000) -> list[bytes]:
@@ -90,6 +91,7 @@ def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: i
     limit = max(k.current.rlimits[3][0], 128 * 1024) // 4 if k.current.rlimits[3][0] > 0 else 6 << 20
     if sum(len(s) + 1 + k.arch.word for s in (*args, *env)) > limit:
         raise KernelError(E2BIG)
+    prepare_creds(k)
     file = k.vfs.open_exec(k, name, fd, flags)
     shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
     bprm = LinuxBinprm(file, shown, args or [b""], env)
@@ -119,9 +121,13 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
     for _ in range(MAX_RECURSION + 1):
         bprm.head = bprm.file.read_at(0, 256)
         k.mirror.set_field(address, "linux_binprm", "file", bprm.file.addr)
+        if "file_permission" in k.security_hooks.watched:  # kernel_read() of the first bytes
+            ask(k, "file_permission", bprm.file.addr, PERMISSION_READ)
         refused = yield from may(k, "security_bprm_check", address)
         if refused:
             return refused
+        if k.security_hooks.watched:
+            _measured(k, bprm)
         if bprm.head[:2] != b"#!":
             break
         if bprm.by_cloexec_fd:
@@ -132,14 +138,31 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
     if bprm.head[:4] != b"\x7fELF":
         raise KernelError(ENOEXEC)
     bprm.cred, bprm.secure = bprm_creds(k, bprm)
-    ask(k, "bprm_committing_creds", address)
+    if k.security_hooks.watched:
+        _looked_into(k, bprm)
     ret: int = yield k.call("load_elf_binary", address)
     if ret:
         return ret
-    ask(k, "bprm_committed_creds", address)
     k.trace("sched_process_exec", task.addr, old_pid, address)
     yield from report_exec(k, PTRACE_EVENT_EXEC, old_pid)
     return 0
+
+
+def _measured(k: KernelFace, bprm: LinuxBinprm) -> None:
+    """ima_bprm_check(): who runs it, and as whom."""
+    tell_subject(k)
+    if "cred_getsecid" in k.security_hooks.watched:
+        secid = k.mem.alloc(4)
+        k.security_hooks.call("cred_getsecid", (k.current.cred.addr, secid))
+        k.mem.free(secid)
+
+
+def _looked_into(k: KernelFace, bprm: LinuxBinprm) -> None:
+    """The program headers are read, bprm_creds_from_file(), would_dump()."""
+    ask(k, "file_permission", bprm.file.addr, PERMISSION_READ)
+    ask(k, "bprm_creds_from_file", bprm.addr, bprm.file.addr)
+    if "inode_permission" in k.security_hooks.watched:
+        k.security_hooks.call("inode_permission", (k.vfs.inode_address(bprm.file.inode), PERMISSION_READ))
 
 
 def _load_script(k: KernelFace, bprm: LinuxBinprm) -> None:
@@ -182,10 +205,12 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     task.dumpable = k.tasks.suid_dumpable if bprm.secure else 1
     if bprm.secure:
         task.pdeath_signal = 0
+    ask(k, "bprm_committing_creds", address)
     task.cred = bprm.cred
     task.thread_keyring = task.process_keyring = None
     task.onexec = ""
     k.mirror.publish_cred(task)
+    ask(k, "bprm_committed_creds", address)
     task.clear_child_tid = task.robust_list = task.rseq = 0
     task.restart = task.user_dispatch = None
     task.syscall_work &= ~WORK_USER_DISPATCH

@@ -41,6 +41,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.pid_namespace import PID_MAX, PidNamespace
 from simkernel.kernel.ptrace.stops import clone_event, init_task, report_event
 from simkernel.kernel.seccomp import WORK_SECCOMP
+from simkernel.kernel.security import prepare_creds
 from simkernel.kernel.task import (
     EXIT_DEAD,
     PF_FORKNOEXEC,
@@ -150,7 +151,10 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         raise KernelError(EAGAIN)
     address = k.regs.check((yield k.call("dup_task_struct", k.current.addr, node)))
     child = k.tasks.at(address)
-    yield k.call("copy_creds", child.addr, flags)
+    refused = yield k.call("copy_creds", child.addr, flags)
+    if refused:
+        yield from _undo(k, child)
+        return refused
     k.regs.check((yield k.call("sched_fork", flags, child.addr)))
     if k.version.at_least("4.14"):
         refused = yield k.call("security_task_alloc", child.addr, flags)
@@ -278,6 +282,7 @@ def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     level = _space_level(k, args.flags)
     number = args.set_tid[level] if len(args.set_tid) > level else k.tasks.next_pid()
     child = k.threads.new(number, parent.comm)
+    k.mirror.store_comm(child)
     child.flags = (parent.flags | PF_FORKNOEXEC) & ~PF_KTHREAD
     child.blocked = parent.blocked
     child.cpu = parent.cpu
@@ -317,6 +322,8 @@ def sched_fork(k: KernelFace, flags: int, p: int) -> int:
 def copy_creds(k: KernelFace, p: int, flags: int) -> int:
     """The child's credentials; threads share the parent's."""
     child = k.tasks.at(p)
+    if not flags & CLONE_THREAD:
+        prepare_creds(k)
     child.cred = k.current.cred if flags & CLONE_THREAD else k.current.cred.copy()
     child.process_keyring = k.current.process_keyring if flags & CLONE_THREAD else None
     k.mirror.publish_cred(child)

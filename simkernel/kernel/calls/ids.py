@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_FS_SET, CAP_FULL_SET, CAP_SETGID, CAP_SETPCAP, CAP_SETUID
+from arch.abi.capability import CAP_FS_SET, CAP_FULL_SET, CAP_OPT_INSETID, CAP_SETGID, CAP_SETPCAP, CAP_SETUID
 from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
 from arch.abi.limits import U32_MAX
 from arch.abi.prctl import SECBIT_KEEP_CAPS, SECBIT_NO_SETUID_FIXUP
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import ask, call_int_hook, prepare_creds
 from simkernel.kernel.task import Cred, Task
 from simkernel.kernel.user_namespace import munged, state_of, to_kernel, user_ns, user_ns_address
 from simkernel.kernel.user_namespace import ns_capable as ns_capable_in
+
+LSM_SETID_ID, LSM_SETID_RE, LSM_SETID_RES, LSM_SETID_FS = 1, 2, 4, 8  # include/linux/security.h
 
 # -- capable(): asked by a real call where a body can make one -----------------------------------------------------------
 
@@ -33,8 +36,9 @@ def ns_capable(k: KernelFace, ns: int, cap: int) -> Body:
     source="security/security.c",
 )
 def security_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> Body:
-    """0 or -EPERM."""
-    return (yield k.call("cap_capable", cred, ns, cap, opts))
+    """0 or -EPERM: the capability modules', then what programs say."""
+    refused = yield k.call("cap_capable", cred, ns, cap, opts)
+    return refused or (yield from call_int_hook(k, "capable", cred, ns, cap, opts))
 
 
 @kernel_function(
@@ -47,8 +51,14 @@ def cap_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> int:
 
 
 def setid_capable(k: KernelFace, cap: int) -> Body:
-    """ns_capable_setid(): in the task's own user namespace."""
-    return (yield k.call("ns_capable", user_ns_address(k), cap))
+    """In the task's own user namespace."""
+    return (yield k.call("ns_capable_setid" if k.version.at_least("5.1") else "ns_capable", user_ns_address(k), cap))
+
+
+@kernel_function("bool ns_capable_setid(struct user_namespace *ns, int cap)", source="kernel/capability.c", since="5.1")
+def ns_capable_setid(k: KernelFace, ns: int, cap: int) -> Body:
+    """The same, for who changes ids."""
+    return int(not (yield k.call("security_capable", k.current.cred.addr, ns, cap, CAP_OPT_INSETID)))
 
 
 def own_id(k: KernelFace, kind: str, value: int) -> int:
@@ -62,6 +72,20 @@ def own_id(k: KernelFace, kind: str, value: int) -> int:
 def shown(k: KernelFace, kind: str, value: int) -> int:
     """from_kuid_munged()."""
     return munged(user_ns(k.current), kind, value)
+
+
+def fix_ids(k: KernelFace, hook: str, cred: Cred, *flags: int) -> None:
+    """security_task_fix_setuid() and its kin, about credentials that are not yet the task's."""
+    if hook not in k.security_hooks.watched:
+        return
+    cred.addr = k.mem.alloc(k.types.sizeof("struct cred"))
+    k.mirror.store_cred(cred)
+    try:
+        ask(k, hook, cred.addr, k.current.cred.addr, *flags)
+    except KernelError:
+        k.mem.free(cred.addr)
+        cred.addr = 0
+        raise
 
 
 def commit_creds(k: KernelFace, cred: Cred) -> int:
@@ -119,12 +143,14 @@ def sys_setuid(k: KernelFace, uid: int) -> Body:
     if uid == U32_MAX:
         raise KernelError(EINVAL)
     uid = own_id(k, "uid", uid)
+    prepare_creds(k)
     cred = k.current.cred.copy()
     if (yield from setid_capable(k, CAP_SETUID)):
         cred.uid = cred.suid = uid
     elif uid not in (cred.uid, cred.suid):
         raise KernelError(EPERM)
     cred.euid = cred.fsuid = uid
+    fix_ids(k, "task_fix_setuid", cred, LSM_SETID_ID)
     return commit_creds(k, cred)
 
 
@@ -134,12 +160,14 @@ def sys_setgid(k: KernelFace, gid: int) -> Body:
     if gid == U32_MAX:
         raise KernelError(EINVAL)
     gid = own_id(k, "gid", gid)
+    prepare_creds(k)
     cred = k.current.cred.copy()
     if (yield from setid_capable(k, CAP_SETGID)):
         cred.gid = cred.sgid = gid
     elif gid not in (cred.gid, cred.sgid):
         raise KernelError(EPERM)
     cred.egid = cred.fsgid = gid
+    fix_ids(k, "task_fix_setgid", cred, LSM_SETID_ID)
     return commit_creds(k, cred)
 
 
@@ -148,19 +176,20 @@ def sys_setreuid(k: KernelFace, ruid: int, euid: int) -> Body:
     """EPERM, EINVAL."""
     ruid, euid = own_id(k, "uid", ruid), own_id(k, "uid", euid)
     old = k.current.cred
+    prepare_creds(k)
     cred = old.copy()
-    able = yield from setid_capable(k, CAP_SETUID)
     if ruid != U32_MAX:
-        if not able and ruid not in (old.uid, old.euid):
+        if ruid not in (old.uid, old.euid) and not (yield from setid_capable(k, CAP_SETUID)):
             raise KernelError(EPERM)
         cred.uid = ruid
     if euid != U32_MAX:
-        if not able and euid not in (old.uid, old.euid, old.suid):
+        if euid not in (old.uid, old.euid, old.suid) and not (yield from setid_capable(k, CAP_SETUID)):
             raise KernelError(EPERM)
         cred.euid = euid
     if ruid != U32_MAX or (euid != U32_MAX and euid != old.uid):
         cred.suid = cred.euid
     cred.fsuid = cred.euid
+    fix_ids(k, "task_fix_setuid", cred, LSM_SETID_RE)
     return commit_creds(k, cred)
 
 
@@ -169,35 +198,35 @@ def sys_setregid(k: KernelFace, rgid: int, egid: int) -> Body:
     """EPERM, EINVAL."""
     rgid, egid = own_id(k, "gid", rgid), own_id(k, "gid", egid)
     old = k.current.cred
+    prepare_creds(k)
     cred = old.copy()
-    able = yield from setid_capable(k, CAP_SETGID)
     if rgid != U32_MAX:
-        if not able and rgid not in (old.gid, old.egid):
+        if rgid not in (old.gid, old.egid) and not (yield from setid_capable(k, CAP_SETGID)):
             raise KernelError(EPERM)
         cred.gid = rgid
     if egid != U32_MAX:
-        if not able and egid not in (old.gid, old.egid, old.sgid):
+        if egid not in (old.gid, old.egid, old.sgid) and not (yield from setid_capable(k, CAP_SETGID)):
             raise KernelError(EPERM)
         cred.egid = egid
     if rgid != U32_MAX or (egid != U32_MAX and egid != old.gid):
         cred.sgid = cred.egid
     cred.fsgid = cred.egid
+    fix_ids(k, "task_fix_setgid", cred, LSM_SETID_RE)
     return commit_creds(k, cred)
 
 
 def _setres(k: KernelFace, names: tuple[str, str, str], values: tuple[int, int, int], cap: int) -> Steps[Cred]:
     old = k.current.cred
-    cred = old.copy()
-    able = yield from setid_capable(k, cap)
     known = [getattr(old, name) for name in names]
     kind = names[0][-3:]
     values = (own_id(k, kind, values[0]), own_id(k, kind, values[1]), own_id(k, kind, values[2]))
+    if not {*values} <= {*known, U32_MAX} and not (yield from setid_capable(k, cap)):
+        raise KernelError(EPERM)
+    prepare_creds(k)
+    cred = old.copy()
     for name, value in zip(names, values):
-        if value == U32_MAX:
-            continue
-        if not able and value not in known:
-            raise KernelError(EPERM)
-        setattr(cred, name, value)
+        if value != U32_MAX:
+            setattr(cred, name, value)
     return cred
 
 
@@ -206,6 +235,7 @@ def sys_setresuid(k: KernelFace, ruid: int, euid: int, suid: int) -> Body:
     """EPERM."""
     cred = yield from _setres(k, ("uid", "euid", "suid"), (ruid, euid, suid), CAP_SETUID)
     cred.fsuid = cred.euid
+    fix_ids(k, "task_fix_setuid", cred, LSM_SETID_RES)
     return commit_creds(k, cred)
 
 
@@ -214,6 +244,7 @@ def sys_setresgid(k: KernelFace, rgid: int, egid: int, sgid: int) -> Body:
     """EPERM."""
     cred = yield from _setres(k, ("gid", "egid", "sgid"), (rgid, egid, sgid), CAP_SETGID)
     cred.fsgid = cred.egid
+    fix_ids(k, "task_fix_setgid", cred, LSM_SETID_RES)
     return commit_creds(k, cred)
 
 
@@ -235,13 +266,23 @@ def sys_getresgid(k: KernelFace, rgid: int, egid: int, sgid: int) -> int:
     return 0
 
 
+def _fixed(k: KernelFace, hook: str, cred: Cred) -> bool:
+    """The hook of setfsuid(2) and its kin, which say nothing of a refusal."""
+    try:
+        fix_ids(k, hook, cred, LSM_SETID_FS)
+    except KernelError:
+        return False
+    return True
+
+
 @syscall("setfsuid", "uid_t uid", source="kernel/sys.c")
 def sys_setfsuid(k: KernelFace, uid: int) -> Body:
     """The old one, always."""
     old, uid = k.current.cred, to_kernel(user_ns(k.current), "uid", uid)
-    if uid != U32_MAX and (
-        (yield from setid_capable(k, CAP_SETUID)) or uid in (old.uid, old.euid, old.suid, old.fsuid)
-    ):
+    if uid == U32_MAX:
+        return shown(k, "uid", old.fsuid)
+    prepare_creds(k)
+    if uid in (old.uid, old.euid, old.suid, old.fsuid) or (yield from setid_capable(k, CAP_SETUID)):
         cred, root = old.copy(), to_kernel(user_ns(k.current), "uid", 0)
         cred.fsuid = uid
         if not old.securebits & SECBIT_NO_SETUID_FIXUP:
@@ -249,7 +290,8 @@ def sys_setfsuid(k: KernelFace, uid: int) -> Body:
                 cred.cap_effective &= ~CAP_FS_SET
             elif uid == root != old.fsuid:
                 cred.cap_effective |= CAP_FS_SET & cred.cap_permitted
-        commit_creds(k, cred)
+        if uid != old.fsuid and _fixed(k, "task_fix_setuid", cred):
+            commit_creds(k, cred)
     return shown(k, "uid", old.fsuid)
 
 
@@ -257,12 +299,14 @@ def sys_setfsuid(k: KernelFace, uid: int) -> Body:
 def sys_setfsgid(k: KernelFace, gid: int) -> Body:
     """The old one, always."""
     old, gid = k.current.cred, to_kernel(user_ns(k.current), "gid", gid)
-    if gid != U32_MAX and (
-        (yield from setid_capable(k, CAP_SETGID)) or gid in (old.gid, old.egid, old.sgid, old.fsgid)
-    ):
+    if gid == U32_MAX:
+        return shown(k, "gid", old.fsgid)
+    prepare_creds(k)
+    if gid in (old.gid, old.egid, old.sgid, old.fsgid) or (yield from setid_capable(k, CAP_SETGID)):
         cred = old.copy()
         cred.fsgid = gid
-        commit_creds(k, cred)
+        if gid != old.fsgid and _fixed(k, "task_fix_setgid", cred):
+            commit_creds(k, cred)
     return shown(k, "gid", old.fsgid)
 
 
@@ -287,10 +331,12 @@ def sys_setgroups(k: KernelFace, size: int, addr: int) -> Body:
     if not 0 <= size <= 65536:
         raise KernelError(EINVAL)
     raw = k.usercopy.copy_from_user(addr, 4 * size) if size else b""
+    prepare_creds(k)
     cred = k.current.cred.copy()
     cred.groups = sorted(
         own_id(k, "gid", int.from_bytes(raw[i : i + 4], k.mem.byteorder)) for i in range(0, 4 * size, 4)
     )
+    fix_ids(k, "task_fix_setgroups", cred)
     return commit_creds(k, cred)
 
 
@@ -313,11 +359,26 @@ def _cap_header(k: KernelFace, header: int, dataptr: int) -> tuple[int, Task]:
     return words, task
 
 
+def _ask_sets(k: KernelFace, hook: str, about: tuple[int, ...], sets: tuple[int, int, int]) -> None:
+    """security_capget() and security_capset(): with three kernel_cap_t."""
+    if hook not in k.security_hooks.watched:
+        return
+    place = k.mem.alloc(24)
+    for index, mask in enumerate(sets):
+        k.mem.write_uint(place + 8 * index, 4, mask & 0xFFFFFFFF)
+        k.mem.write_uint(place + 8 * index + 4, 4, mask >> 32)
+    try:
+        ask(k, hook, *about, place, place + 8, place + 16)
+    finally:
+        k.mem.free(place)
+
+
 @syscall("capget", "cap_user_header_t *header, cap_user_data_t *dataptr", source="kernel/capability.c")
 def sys_capget(k: KernelFace, header: int, dataptr: int) -> int:
     """EINVAL, ESRCH, EFAULT."""
     words, task = _cap_header(k, header, dataptr)
     cred = task.cred
+    _ask_sets(k, "capget", (task.addr,), (cred.cap_effective, cred.cap_inheritable, cred.cap_permitted))
     data = b""
     for i in range(words):
         for mask in (cred.cap_effective, cred.cap_permitted, cred.cap_inheritable):
@@ -343,6 +404,7 @@ def sys_capset(k: KernelFace, header: int, data: int) -> int:
             masks[j] |= int.from_bytes(raw[at : at + 4], k.mem.byteorder) << 32 * i
     effective, permitted, inheritable = (m & CAP_FULL_SET for m in masks)
     old = k.current.cred
+    prepare_creds(k)
     if permitted & ~old.cap_permitted or effective & ~permitted:
         raise KernelError(EPERM)
     beyond = (
@@ -353,6 +415,10 @@ def sys_capset(k: KernelFace, header: int, data: int) -> int:
     cred = old.copy()
     cred.cap_effective, cred.cap_permitted, cred.cap_inheritable = effective, permitted, inheritable
     cred.cap_ambient &= permitted & inheritable
+    if "capset" in k.security_hooks.watched:
+        cred.addr = k.mem.alloc(k.types.sizeof("struct cred"))
+        k.mirror.store_cred(cred)
+        _ask_sets(k, "capset", (cred.addr, old.addr), (effective, inheritable, permitted))
     task.cred = cred
     k.mirror.publish_cred(task)
     return 0

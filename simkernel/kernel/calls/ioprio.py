@@ -7,6 +7,7 @@ from arch.abi.errno import EINVAL, EPERM, ESRCH
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import to_kernel, user_ns
 
@@ -48,6 +49,7 @@ def sys_ioprio_set(k: KernelFace, which: int, who: int, ioprio: int) -> int:
     for task in found:
         if task.cred.uid not in (me.euid, me.uid) and not k.capable(CAP_SYS_NICE):
             raise KernelError(EPERM)
+        ask(k, "task_setioprio", task.addr, ioprio)
         task.ioprio = ioprio
     return 0
 
@@ -58,6 +60,8 @@ def sys_ioprio_get(k: KernelFace, which: int, who: int) -> int:
     found = _found(k, which, who)
     if not found:
         raise KernelError(ESRCH)
+    for task in found:
+        ask(k, "task_getioprio", task.addr)
     if which == IOPRIO_WHO_PROCESS:
         return found[0].ioprio
     return min((task.ioprio for task in found), key=lambda p: (p >> IOPRIO_CLASS_SHIFT or IOPRIO_CLASS_BE, p))

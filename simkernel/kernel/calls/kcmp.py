@@ -16,17 +16,26 @@ from simkernel.kernel.task import Task
 KCMP_FILE, KCMP_VM, KCMP_FILES, KCMP_FS, KCMP_SIGHAND, KCMP_IO, KCMP_SYSVSEM, KCMP_EPOLL_TFD = range(8)
 
 
-def ptrace_may_access(k: KernelFace, task: Task) -> bool:
+# include/linux/ptrace.h
+PTRACE_MODE_READ_FSCREDS, PTRACE_MODE_ATTACH_FSCREDS = 0x9, 0xA
+PTRACE_MODE_READ_REALCREDS, PTRACE_MODE_ATTACH_REALCREDS = 0x11, 0x12
+
+
+def ptrace_may_access(k: KernelFace, task: Task, mode: int = PTRACE_MODE_READ_REALCREDS) -> bool:
     """The current task may look into another: same ids and dumpable, or CAP_SYS_PTRACE."""
     me, them = k.current.cred, task.cred
     if task.tgid == k.current.tgid:
         return True
     if me.domain is not None and not domain_scope_le(me.domain, them.domain):
         return False
-    if k.capable(CAP_SYS_PTRACE):
-        return True
     same = {me.uid} == {them.euid, them.suid, them.uid} and {me.gid} == {them.egid, them.sgid, them.gid}
-    return same and task.dumpable == 1 and not them.cap_permitted & ~me.cap_permitted
+    if not (same and task.dumpable == 1 and not them.cap_permitted & ~me.cap_permitted) and not k.capable(
+        CAP_SYS_PTRACE
+    ):
+        return False
+    if "ptrace_access_check" not in k.security_hooks.watched:
+        return True
+    return k.security_hooks.call("ptrace_access_check", (task.addr, mode)) == 0
 
 
 def _order(a: int, b: int) -> int:
@@ -114,7 +123,7 @@ def _process_vm(
     task = k.tasks.find(pid)
     if task is None or task.mm is None:
         raise KernelError(ESRCH)
-    if not ptrace_may_access(k, task):
+    if not ptrace_may_access(k, task, PTRACE_MODE_ATTACH_REALCREDS):
         raise KernelError(EPERM)
     done, user = 0, task.mm.user
     for local, remote, size in _pieces(mine, theirs):

@@ -10,6 +10,7 @@ from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 
 NR_OPEN = 1 << 20  # fs.nr_open
@@ -28,6 +29,9 @@ def _read_limit(k: KernelFace, addr: int, size: int) -> tuple[int, int]:
     return soft, hard
 
 
+LSM_PRLIMIT_READ, LSM_PRLIMIT_WRITE = 1, 2  # include/linux/security.h
+
+
 def _exceeds(a: int, b: int) -> bool:
     """a > b where -1 is infinity."""
     return b >= 0 and (a < 0 or a > b)
@@ -40,6 +44,13 @@ def _set_limit(k: KernelFace, task: Task, resource: int, new: tuple[int, int]) -
         raise KernelError(EPERM)
     if resource == RLIMIT_NOFILE and _exceeds(new[1], NR_OPEN):
         raise KernelError(EPERM)
+    if "task_setrlimit" in k.security_hooks.watched:
+        shown = k.new("struct rlimit")
+        shown.rlim_cur, shown.rlim_max = new
+        try:
+            ask(k, "task_setrlimit", task.addr, resource, shown.addr)
+        finally:
+            k.mem.free(shown.addr)
     task.rlimits[resource] = new
     if resource == RLIMIT_CPU and new[0] >= 0:
         watch_cpu_time(k, task)
@@ -105,6 +116,9 @@ def sys_prlimit64(k: KernelFace, pid: int, resource: int, new: int, old: int) ->
     mine = {me.uid} == {them.uid, them.euid, them.suid} and {me.gid} == {them.gid, them.egid, them.sgid}
     if task is not k.current and not mine and not k.capable(CAP_SYS_RESOURCE):  # check_prlimit_permission()
         raise KernelError(EPERM)
+    if task is not k.current:
+        asked = (LSM_PRLIMIT_READ if old else 0) | (LSM_PRLIMIT_WRITE if new else 0)
+        ask(k, "task_prlimit", me.addr, them.addr, asked)
     before = task.rlimits[resource]
     if new:
         _set_limit(k, task, resource, _read_limit(k, new, 8))

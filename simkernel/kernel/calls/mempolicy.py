@@ -17,6 +17,7 @@ from simkernel.kernel.calls.mm import current_mm
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 
 NODES = 1  # bits of the nodes with memory
@@ -198,6 +199,7 @@ def _process(k: KernelFace, pid: int) -> Task:
         raise KernelError(ESRCH)
     if task is not k.current and not ptrace_may_access(k, task):
         raise KernelError(EPERM)
+    ask(k, "task_movememory", task.addr)
     if task.mm is None:
         raise KernelError(EINVAL)
     return task

@@ -33,7 +33,7 @@ from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under
 from simkernel.kernel.madvise import do_madvise
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.mremap import remap, remap_pages
-from simkernel.kernel.security import ask
+from simkernel.kernel.security import ask, ask_mmap
 
 GROWS = PROT_GROWSDOWN | PROT_GROWSUP
 NO_PKEY = -1
@@ -77,6 +77,11 @@ def _check_map_locked(k: KernelFace, mm: Mm, length: int) -> None:
 def sys_brk(k: KernelFace, brk: int) -> Body:
     """Move the end of the heap; the (possibly old) end."""
     mm = current_mm(k)
+    if page_up(brk) > page_up(mm.brk) and brk >= mm.start_brk:
+        try:
+            k.mm.ask_address(page_up(mm.brk))
+        except KernelError:
+            return mm.brk
     value: int = yield from under_mmap_lock(k, lambda: mm.set_brk(brk))
     k.mirror.set_field(mm.addr, "mm_struct", "brk", value)
     return value
@@ -89,7 +94,7 @@ def sys_brk(k: KernelFace, brk: int) -> Body:
 )
 def vm_mmap_pgoff(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> Body:
     """Map a file or anonymous memory; the address."""
-    ask(k, "mmap_file", file, prot, prot, flags)
+    ask_mmap(k, file, prot, flags)
     lock = mmap_lock(k)
     mmap_locking(k, True)
     if lock:
@@ -184,7 +189,7 @@ def sys_mprotect(k: KernelFace, start: int, length: int, prot: int) -> Body:
 
 def _protect(k: KernelFace, mm: Mm, start: int, length: int, prot: int) -> None:
     """Each area that it touches is asked about."""
-    if k.text.probed and k.text.probed.get("bpf_lsm_file_mprotect"):
+    if "file_mprotect" in k.security_hooks.watched:
         for vma in mm.overlaps(start, start + page_up(length)):
             ask(k, "file_mprotect", k.mirror.vma_struct(mm, vma), prot, prot)
     mm.protect(start, length, prot)

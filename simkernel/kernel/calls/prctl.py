@@ -12,9 +12,10 @@ from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.seccomp import prctl_set_seccomp
+from simkernel.kernel.security import ask, prepare_creds
 from simkernel.kernel.syscall_user_dispatch import set_syscall_user_dispatch
 from simkernel.kernel.task import Cred, Task
-from simkernel.kernel.user_namespace import ns_capable, user_ns
+from simkernel.kernel.user_namespace import ns_capable, user_ns, user_ns_address
 
 Option = Callable[[KernelFace, int, int, int, int], "int | Body"]
 
@@ -27,6 +28,7 @@ def _none(*args: int) -> None:
 
 def _change(k: KernelFace) -> Cred:
     """prepare_creds() and commit_creds() of something that others do not look at before this call returns."""
+    prepare_creds(k)
     cred = k.current.cred = k.current.cred.copy()
     return cred
 
@@ -111,6 +113,8 @@ def _capbset_read(k: KernelFace, cap: int, b: int, c: int, d: int) -> int:
 
 def _capbset_drop(k: KernelFace, cap: int, b: int, c: int, d: int) -> int:
     if not ns_capable(k.current, user_ns(k.current), CAP_SETPCAP):
+        raise KernelError(EPERM)
+    if "capable" in k.security_hooks.watched and not k.capable_asked(user_ns_address(k), CAP_SETPCAP, 0):
         raise KernelError(EPERM)
     _none(cap > CAP_LAST_CAP)
     _change(k).cap_bset &= ~(1 << cap)
@@ -292,6 +296,11 @@ OPTIONS: dict[int, Option] = {
     pr.PR_GET_THP_DISABLE: _get_thp_disable,
     pr.PR_SET_PTRACER: lambda k, a, b, c, d: 0,  # Yama's scope is 0: everybody may
 }
+# cap_task_prctl() has them done before another security module is asked
+CAPABILITYS = (
+    pr.PR_CAPBSET_READ, pr.PR_CAPBSET_DROP, pr.PR_SET_SECUREBITS, pr.PR_GET_SECUREBITS, pr.PR_GET_KEEPCAPS, pr.PR_SET_KEEPCAPS,
+    pr.PR_CAP_AMBIENT,
+)  # fmt: skip
 X86_OPTIONS: dict[int, Option] = {
     pr.PR_GET_TSC: _put("tsc_mode"),
     pr.PR_SET_TSC: _set_tsc,
@@ -321,7 +330,12 @@ def sys_prctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5:
         if not known:
             raise KernelError(EINVAL)
         found = known[0]
+    asks = "task_prctl" in k.security_hooks.watched
+    if asks and option not in CAPABILITYS:
+        ask(k, "task_prctl", option, arg2, arg3, arg4, arg5)
     ret = found(k, arg2, arg3, arg4, arg5)
+    if asks and option in CAPABILITYS and ret == 0:
+        ask(k, "task_prctl", option, arg2, arg3, arg4, arg5)
     return ret if isinstance(ret, int) else (yield from ret)
 
 

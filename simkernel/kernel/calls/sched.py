@@ -94,6 +94,7 @@ def sys_sched_getaffinity(k: KernelFace, pid: int, length: int, mask: int) -> in
     task = _target(k, max(pid, 0) and pid) if pid >= 0 else None
     if task is None:
         raise KernelError(ESRCH)
+    ask(k, "task_getscheduler", task.addr)
     value = task.affinity or (1 << k.nr_cpus) - 1
     size: int = min(length, word)
     k.usercopy.copy_to_user(mask, value.to_bytes(size, k.mem.byteorder))
@@ -107,6 +108,7 @@ def sys_sched_setaffinity(k: KernelFace, pid: int, length: int, mask: int) -> Bo
     task = _target(k, pid)
     if not _is_own(k, task):
         raise KernelError(EPERM)
+    ask(k, "task_setscheduler", task.addr)
     value = int.from_bytes(raw, k.mem.byteorder) & ((1 << k.nr_cpus) - 1)
     if not value:
         raise KernelError(EINVAL)
@@ -128,8 +130,15 @@ def migrate_task_to(k: KernelFace, p: int) -> Body:
 @syscall("sched_getscheduler", "pid_t pid", source="kernel/sched/core.c")
 def sys_sched_getscheduler(k: KernelFace, pid: int) -> int:
     """The policy, with SCHED_RESET_ON_FORK where that is set.  EINVAL, ESRCH."""
-    task = _target(k, pid)
+    task = _looked_at(k, pid)
     return task.policy | (SCHED_RESET_ON_FORK if task.sched_reset_on_fork else 0)
+
+
+def _looked_at(k: KernelFace, pid: int) -> Task:
+    """A task whose scheduling is asked for: security_task_getscheduler()."""
+    task = _target(k, pid)
+    ask(k, "task_getscheduler", task.addr)
+    return task
 
 
 def _check_attr(attr: SchedAttr, policy: int) -> None:
@@ -147,8 +156,6 @@ def _check_attr(attr: SchedAttr, policy: int) -> None:
 
 def _may_schedule(k: KernelFace, task: Task, attr: SchedAttr, policy: int, reset: bool) -> None:
     """user_check_sched_setscheduler().  EPERM."""
-    if k.capable(CAP_SYS_NICE):
-        return
     limits, me = task.rlimits, k.current.cred
     refused = me.euid not in (task.cred.euid, task.cred.uid) or policy == SCHED_DEADLINE
     if policy in FAIR and attr.nice < task.nice:
@@ -160,7 +167,7 @@ def _may_schedule(k: KernelFace, task: Task, attr: SchedAttr, policy: int, reset
         )
     if task.policy == SCHED_IDLE and policy != SCHED_IDLE:
         refused = refused or 20 - task.nice > limits[RLIMIT_NICE][0] >= 0
-    if refused or (task.sched_reset_on_fork and not reset):
+    if (refused or (task.sched_reset_on_fork and not reset)) and not k.capable(CAP_SYS_NICE):
         raise KernelError(EPERM)
 
 
@@ -177,6 +184,8 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
         policy, reset = task.policy, task.sched_reset_on_fork
     _check_attr(attr, policy)
     _may_schedule(k, task, attr, policy, reset)
+    if user:
+        ask(k, "task_setscheduler", task.addr)
     task.policy, task.rt_priority, task.sched_reset_on_fork = policy, attr.priority, reset
     task.deadline = (
         (attr.runtime, attr.deadline, attr.period or attr.deadline) if policy == SCHED_DEADLINE else (0, 0, 0)
@@ -225,7 +234,7 @@ def sys_sched_getparam(k: KernelFace, pid: int, param: int) -> int:
     """EINVAL, ESRCH, EFAULT."""
     if not param:
         raise KernelError(EINVAL)
-    k.usercopy.put_user(param, 4, _target(k, pid).rt_priority)
+    k.usercopy.put_user(param, 4, _looked_at(k, pid).rt_priority)
     return 0
 
 
@@ -284,7 +293,7 @@ def sys_sched_getattr(k: KernelFace, pid: int, uattr: int, usize: int, flags: in
     """EINVAL, ESRCH, EFAULT."""
     if not uattr or pid < 0 or not SCHED_ATTR_SIZE_VER0 <= usize <= PAGE_SIZE or flags:
         raise KernelError(EINVAL)
-    task = _target(k, pid)
+    task = _looked_at(k, pid)
     attr = SchedAttr(task.policy, flags=SCHED_FLAG_RESET_ON_FORK if task.sched_reset_on_fork else 0)
     _params_of(task, attr)
     size = min(usize, SCHED_ATTR_SIZE)
@@ -382,7 +391,7 @@ def sys_nice(k: KernelFace, increment: int) -> int:
 @syscall("sched_rr_get_interval", "pid_t pid, struct __kernel_timespec *interval", source="kernel/sched/core.c")
 def sys_sched_rr_get_interval(k: KernelFace, pid: int, interval: int) -> int:
     """The slice of SCHED_RR; none of SCHED_FIFO.  EINVAL, ESRCH, EFAULT."""
-    task = _target(k, pid)
+    task = _looked_at(k, pid)
     ns = k.tasks.rr_timeslice_ns if task.policy == SCHED_RR else SLICE_NS if task.policy in FAIR else 0
     word = k.arch.word
     k.usercopy.put_user(interval, word, 0)

@@ -358,7 +358,13 @@ def may_signal(k: KernelFace, task: Task, sig: int) -> None:
     same = me.cap_effective >> 5 & 1 or me.euid in (them.suid, them.uid) or me.uid in (them.suid, them.uid)
     if not same and not (sig == SIGCONT and task.session == k.current.session):
         raise KernelError(EPERM)
-    ask(k, "task_kill", task.addr, 0, sig, 0)
+    if "task_kill" in k.security_hooks.watched:
+        info = k.mem.alloc(48)  # the head of struct kernel_siginfo
+        k.mem.write_uint(info, 4, sig)
+        try:
+            ask(k, "task_kill", task.addr, info, sig, 0)
+        finally:
+            k.mem.free(info)
 
 
 @kernel_function("int kill_pid_info(int sig, struct kernel_siginfo *info, struct pid *pid)", source="kernel/signal.c")

@@ -44,6 +44,7 @@ from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import time_offsets
+from simkernel.kernel.security import ask
 from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigInfo
 from simkernel.kernel.task import CpuEvent, PosixTimer, Task
 
@@ -129,10 +130,17 @@ def sys_clock_getres(k: KernelFace, which: int, tp: int) -> int:
     return 0
 
 
-def _may_set_time(k: KernelFace) -> None:
-    """security_settime64()."""
+def _may_set_time(k: KernelFace, ns: int) -> None:
+    """security_settime64(): to that time.  EPERM."""
     if not k.capable(CAP_SYS_TIME):
         raise KernelError(EPERM)
+    if "settime" in k.security_hooks.watched:
+        shown = k.new("struct timespec64")
+        shown.tv_sec, shown.tv_nsec = divmod(ns, NSEC_PER_SEC)
+        try:
+            ask(k, "settime", shown.addr, 0)
+        finally:
+            k.mem.free(shown.addr)
 
 
 @syscall("clock_settime", "clockid_t which_clock, const struct timespec *tp", source="kernel/time/posix-timers.c")
@@ -141,7 +149,7 @@ def sys_clock_settime(k: KernelFace, which: int, tp: int) -> int:
     if which != CLOCK_REALTIME:
         raise KernelError(EINVAL)
     time = read_timespec(k, tp)
-    _may_set_time(k)
+    _may_set_time(k, time)
     k.clock.realtime_offset_ns = time - k.clock.now_ns
     return 0
 
@@ -164,7 +172,7 @@ def sys_settimeofday(k: KernelFace, tv: int, tz: int) -> int:
     seconds, us = read_pair(k, tv, k.arch.word) if tv else (0, 0)
     if seconds < 0 or not 0 <= us < 1_000_000:
         raise KernelError(EINVAL)
-    _may_set_time(k)
+    _may_set_time(k, seconds * NSEC_PER_SEC + us * 1000)
     if tv:
         k.clock.realtime_offset_ns = seconds * NSEC_PER_SEC + us * 1000 - k.clock.now_ns
     return 0

@@ -29,8 +29,13 @@ from simkernel.kernel.face import KernelFace
 from simkernel.kernel.keys import key as key_
 from simkernel.kernel.keys.key import BIG_PAYLOAD, NO_GID, TYPES, Key, KeyType
 from simkernel.kernel.keys.special import (
+    KEY_DEFER_PERM_CHECK,
+    KEY_NEED_UNLINK,
+    KEY_NEED_WRITE,
     PERSISTENT_PERM,
     THREAD,
+    ask_alloc,
+    ask_permission,
     install_session,
     join_session,
     keys_of,
@@ -97,6 +102,8 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
     """key_create_or_update()."""
     if ring.restricted:
         raise KernelError(EPERM)
+    if not ask_permission(k, ring, possessed, KEY_NEED_WRITE):
+        raise KernelError(EACCES)
     old = ring.links.get((kind.name, text))
     if kind.updatable and old is not None and not old.revoked:
         searcher(k).check(old, possessed, key_.NEED_WRITE)
@@ -106,7 +113,7 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
         return old
     cred = k.current.cred
     keys = keys_of(k)
-    key = keys.new(kind.name, text, (cred.fsuid, cred.fsgid), kind.perm, data)
+    key = ask_alloc(k, keys.new(kind.name, text, (cred.fsuid, cred.fsgid), kind.perm, data))
     try:
         key_.link(ring, key)
     except KernelError:
@@ -236,7 +243,10 @@ def _link(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
 
 def _unlink(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
     out_of = lookup(k, _signed(ring), key_.NEED_WRITE).key
-    key_.unlink(out_of, lookup(k, _signed(number), 0).key)
+    found = lookup(k, _signed(number), 0)
+    if not ask_permission(k, found.key, found.possessed, KEY_NEED_UNLINK):
+        raise KernelError(EACCES)
+    key_.unlink(out_of, found.key)
     return 0
 
 
@@ -262,6 +272,8 @@ def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -
 def _read(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
     found = lookup(k, _signed(number), 0)
     key = found.key
+    if not ask_permission(k, key, found.possessed, KEY_DEFER_PERM_CHECK):
+        raise KernelError(EACCES)
     if not searcher(k).may(key, found.possessed, key_.NEED_READ) and not found.possessed:
         raise KernelError(EACCES)
     if not key.type.readable:

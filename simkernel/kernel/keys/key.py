@@ -187,11 +187,15 @@ TYPES = {
 }  # fmt: skip
 
 
+Asked = Callable[[Key, bool, int], bool]  # (key, whether it is possessed, KEY_NEED bit) -> whether nobody refuses
+
+
 class Searcher:
     """Who looks for keys, as key_task_permission() asks."""
 
-    def __init__(self, fsuid: int, in_group: Callable[[int], bool]) -> None:
+    def __init__(self, fsuid: int, in_group: Callable[[int], bool], asked: Asked | None = None) -> None:
         self.fsuid, self.in_group = fsuid, in_group
+        self.asked = asked  # the security hook, while somebody watches it
 
     def may(self, key: Key, possessed: bool, need: int) -> bool:
         """key_task_permission()."""
@@ -203,7 +207,9 @@ class Searcher:
             allowed = key.perm
         if possessed:
             allowed |= key.perm >> KEY_POSSESSOR
-        return allowed & need == need
+        if allowed & need != need:
+            return False
+        return self.asked is None or self.asked(key, possessed, need)
 
     def check(self, key: Key, possessed: bool, need: int) -> None:
         """EACCES."""
@@ -226,6 +232,8 @@ def search(keyring: Key, place: Place, who: Searcher, possessed: bool, now: int,
         key = ring.links.get(place)
         if key is None or only not in (None, key):
             continue
+        if only is not None and who.asked is not None:
+            who.asked(key, possessed, NEED_SEARCH)
         state = 0 if only is not None else key.state(now)
         if not state and (only is not None or who.may(key, possessed, NEED_SEARCH)):
             return key

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENOKEY
@@ -25,6 +27,7 @@ from simkernel.kernel.keys.key import (
     link,
     search,
 )
+from simkernel.kernel.security import ask, prepare_creds
 from simkernel.kernel.task import Task
 
 THREAD, PROCESS, SESSION, USER_RING, USER_SESSION, GROUP_RING, REQKEY_AUTH, REQUESTOR = range(-1, -9, -1)
@@ -56,10 +59,54 @@ def _rings(task: Task) -> Iterator[Key | None]:
         yield ring if isinstance(ring, Key) else None
 
 
+# include/linux/key.h
+KEY_ALLOC_QUOTA_OVERRUN = 1
+KEY_NEED_WRITE, KEY_NEED_UNLINK, KEY_DEFER_PERM_CHECK = 3, 7, 10
+
+
 def searcher(k: KernelFace) -> Searcher:
     """The current task."""
     cred = k.current.cred
-    return Searcher(cred.fsuid, lambda gid: gid == cred.fsgid or gid in cred.groups)
+    asked = partial(_asked, k) if "key_permission" in k.security_hooks.watched else None
+    return Searcher(cred.fsuid, lambda gid: gid == cred.fsgid or gid in cred.groups, asked)
+
+
+def _asked(k: KernelFace, key: Key, possessed: bool, need: int) -> bool:
+    """Needs are bits here, and an enum there."""
+    return ask_permission(k, key, possessed, need.bit_length())
+
+
+def ask_permission(k: KernelFace, key: Key, possessed: bool, need: int) -> bool:
+    """security_key_permission(): a key_ref_t has the possession in its lowest bit."""
+    if "key_permission" not in k.security_hooks.watched:
+        return True
+    with shown_key(k, key) as addr:
+        return not k.security_hooks.call("key_permission", (addr | possessed, k.current.cred.addr, need))
+
+
+def ask_alloc(k: KernelFace, key: Key, flags: int = 0) -> Key:
+    """security_key_alloc() of a new key, which goes again if a program refuses."""
+    if "key_alloc" in k.security_hooks.watched:
+        try:
+            with shown_key(k, key) as addr:
+                ask(k, "key_alloc", addr, k.current.cred.addr, flags)
+        except KernelError:
+            keys_of(k).accounts.loose.append(key)
+            raise
+    return key
+
+
+@contextmanager
+def shown_key(k: KernelFace, key: Key) -> Iterator[int]:
+    """A struct key for who watches a hook."""
+    text = k.mirror.scratch_string(key.description.encode("utf-8", "surrogateescape")[:255])
+    struct = k.new("struct key")
+    struct.serial, struct.perm, struct.description = key.serial, key.perm, text
+    struct.uid.val, struct.gid.val = key.uid, key.gid & 0xFFFFFFFF
+    try:
+        yield struct.addr
+    finally:
+        k.mem.free(struct.addr)
 
 
 def user_rings(k: KernelFace, uid: int) -> tuple[Key, Key]:
@@ -76,7 +123,8 @@ def user_rings(k: KernelFace, uid: int) -> tuple[Key, Key]:
 
 def _new_ring(k: KernelFace, name: str, perm: int) -> Key:
     cred = k.current.cred
-    return keys_of(k).new("keyring", name, (cred.uid, cred.gid), perm)
+    prepare_creds(k)
+    return ask_alloc(k, keys_of(k).new("keyring", name, (cred.uid, cred.gid), perm), KEY_ALLOC_QUOTA_OVERRUN)
 
 
 def join_session(k: KernelFace, name: str | None) -> Key:

@@ -10,7 +10,7 @@ from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EFAULT, EINVAL, EIO, EPERM, ESRCH
 from arch.abi.signal import NSIG, SI_USER, SIGKILL, SIGSTOP, SIGTRAP
 from arch.errors import Fault, KernelError
-from simkernel.kernel.calls.kcmp import ptrace_may_access
+from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_REALCREDS, ptrace_may_access
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.landlock import domain_scope_le
@@ -314,7 +314,7 @@ def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: in
         _check_options(k, flags)
     if task.is_kernel or task.tgid == me.tgid or task.exit_state or task.ptracer is not None:
         raise KernelError(EPERM)
-    if not ptrace_may_access(k, task):
+    if not ptrace_may_access(k, task, PTRACE_MODE_ATTACH_REALCREDS):
         raise KernelError(EPERM)
     link(task, me, seize, flags if seize else 0)
     if not seize:

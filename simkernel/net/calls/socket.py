@@ -38,14 +38,14 @@ from arch.abi.socket import (
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.security import hook_probed, may
+from simkernel.kernel.security import ask, hook_probed, may
 from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.alg import ALG, accept_hash
 from simkernel.net.alg import create as alg_create
 from simkernel.net.core.message import read_address, sockaddr, write_address
 from simkernel.net.core.sock import INET, Sock, Socket
 from simkernel.net.face import NetKernel, current_net
-from simkernel.net.files import new_socket_fd, socket_of
+from simkernel.net.files import new_socket_fd, socket_inode, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
 from simkernel.net.ipv6.af_inet6 import INET6_STREAM
 from simkernel.net.netlink.sock import NetlinkSock
@@ -83,9 +83,13 @@ def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int
     refused = yield from may(k, "security_socket_create", family, type_, protocol, kern)
     if refused:
         return refused
+    inode = socket_inode(k) if "inode_alloc_security" in k.security_hooks.watched else None
+    if inode is not None:
+        k.vfs.security.ask("inode_alloc_security", inode)
     made = yield from _by_family(k, net, family, type_, protocol, kern)
     if k.regs.is_err(made):
         return made
+    k.net.sockets[made].inode = inode
     refused = yield from may(k, "security_socket_post_create", made, family, type_, protocol, kern)
     if refused:
         yield k.call("__sock_release", made, 0)
@@ -205,6 +209,7 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
         return k.regs.ptr_err(child)
     sk = k.net.socks[child]
     connection = Socket(k, listener.family, SOCK_STREAM, listener.ops, sk)
+    ask(k, "sock_graft", sk.addr, connection.addr)
     new_fd = new_socket_fd(k, connection, flags)
     write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)
     return new_fd

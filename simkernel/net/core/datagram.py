@@ -6,6 +6,7 @@ from arch.abi.errno import EAGAIN, EOPNOTSUPP
 from arch.abi.socket import MSG_DONTWAIT
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.security import unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, Sock, sleep, until
@@ -14,7 +15,7 @@ from simkernel.net.face import NetKernel
 
 def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
     """sk_filter() and sock_queue_rcv_skb(): the filter's answer is the number of bytes to keep, 0 drops."""
-    if k.net.programs.ingress(sock, packet):
+    if unwanted(k, sock, packet):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sock.addr)
         return 0
     if sock.filter is not None and filtered(sock, packet, 1):

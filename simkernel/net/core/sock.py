@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from arch.abi.errno import EAGAIN, EINTR, ERESTARTSYS, ETIME
+from arch.abi.errno import EAGAIN, EINTR, ENOBUFS, ENOMEM, ERESTARTSYS, ETIME
 from arch.abi.inet import (
     IN6ADDR_ANY,
     INADDR_ANY,
@@ -24,14 +24,17 @@ from arch.abi.inet import (
     IPPROTO_UDP,
     TCP_CLOSE,
 )
+from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.rtnetlink import RTN_MULTICAST
 from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs.cgroup import Cgroup
-from simkernel.fs.inode import File
+from simkernel.fs.inode import File, Inode
 from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import WaitQueue
-from simkernel.kernel.user_namespace import ns_capable
+from simkernel.kernel.user_namespace import ns_address, ns_capable
 from simkernel.net.core.ipv6_pinfo import Ipv6Pinfo
 from simkernel.net.core.memberships import Membership
 from simkernel.net.core.netns import Net, NetDevice
@@ -200,6 +203,12 @@ class Sock:
         self.view.sk_type = type_
         self.view.sk_rcvbuf = self.rcvbuf
         self.view.sk_sndbuf = self.sndbuf
+        if "sk_alloc_security" in k.security_hooks.watched:
+            try:
+                ask(k, "sk_alloc_security", self.addr, family, GFP_KERNEL | GFP_ZERO)
+            except KernelError:
+                self.free()
+                raise KernelError(ENOMEM if family == AF_UNIX else ENOBUFS) from None
 
     def inherit(self, listener: Sock) -> None:
         """sk_clone_lock(): options of the listener are those of its connections, too."""
@@ -236,7 +245,10 @@ class Sock:
 
     def capable(self, k: KernelFace, cap: int) -> bool:
         """sk_ns_capable(): the current task, over the namespace of the sock."""
-        return ns_capable(k.current, self.net.namespace.owner, cap)
+        owner = self.net.namespace.owner
+        if not ns_capable(k.current, owner, cap):
+            return False
+        return "capable" not in k.security_hooks.watched or k.capable_asked(ns_address(k, owner), cap, 0)
 
     def route_device(self, destination: bytes) -> int:
         """Out of which device, if the sock says so."""
@@ -344,6 +356,7 @@ class Sock:
     def free(self) -> None:
         """sk_free(): the struct goes away with its last reference."""
         if self.tables.socks.pop(self.addr, None) is not None:
+            ask(self.k, "sk_free_security", self.addr)
             self.tables.sock_gone(self.addr)
             self.tables.stampers.discard(self.addr)
             self.k.mem.free(self.addr)
@@ -436,6 +449,7 @@ class Socket:
         sk.net.sockets += 1
         sk.view.sk_socket = view.addr
         self.file: File | None = None
+        self.inode: Inode | None = None  # made before the file, for who watches how
         k.net.sockets[self.addr] = self
 
     @property

@@ -20,6 +20,7 @@ from arch.abi.inet import (
 )
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import AF_INET, SOL_TCP, TCP_SAVE_SYN
+from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import deliver
@@ -30,6 +31,7 @@ from simkernel.net.core.programs import (
     BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB,
     BPF_SOCK_OPS_RTT_CB,
 )
+from simkernel.net.core.security import allowed, connection_asked, connection_made, unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait, is_any
@@ -90,7 +92,7 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
         yield from send_reset(k, packet)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
-    if k.net.programs.ingress(sk, packet):
+    if unwanted(k, sk, packet):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk.addr)
         return 0
     return (yield k.call(do_rcv, sk.addr, skb))
@@ -447,6 +449,8 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     sock = tcp_sk(k, sk)
     sock.grow_buffers()
     sock.last_sent_ns = k.clock.now_ns
+    if "inet_conn_established" in k.security_hooks.watched:
+        allowed(k, "inet_conn_established", sk, skb)
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     sock.store()
     k.net.programs.sock_ops(k.net.socks[sk], BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB)
@@ -466,7 +470,12 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     if len(listener.accept_queue) > listener.backlog:
         return 0
     body = packet.packet()
+    try:
+        connection_asked(k, listener, packet)
+    except KernelError:
+        return 0
     child = TcpSock(k, listener.net, listener.family, Cubic())
+    connection_made(k, listener, child)
     child.raddr, child.laddr = addresses(packet)
     child.rport, child.lport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
     child.inherit(listener)

@@ -21,6 +21,7 @@ from simkernel.net.core.datagram import filtered, wait_for_packet
 from simkernel.net.core.errqueue import SO_EE_ORIGIN_ICMP, SkError, queue_error, receive_error
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.netns import Net, NetDevice
+from simkernel.net.core.security import unwanted
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_NO_SOCKET,
@@ -257,7 +258,7 @@ def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
     """Filter, charge to the receive buffer, queue, wake."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
     mib, name = sock.net.ipv4.mib, NAMES[len(sock.any_address)]
-    if k.net.programs.ingress(sock, packet) or (sock.filter is not None and filtered(sock, packet, UDP_HEADER)):
+    if unwanted(k, sock, packet) or (sock.filter is not None and filtered(sock, packet, UDP_HEADER)):
         sock.dropped()
         mib[f"{name}InErrors"] += 1
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk)

@@ -61,6 +61,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Net
+from simkernel.net.core.security import about_data
 from simkernel.net.core.sock import ProtoOps, Sock, Socket, sleep, until
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.netlink.message import Request, Wire
@@ -277,6 +278,7 @@ def netlink_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         autobind(k, sk)
     if length > sk.sndbuf - 32:
         return -EMSGSIZE
+    about_data(k, "netlink_send", sk, message.data)
     if group:
         broadcast(k, sk.net, sk.protocol, group, message.data, sk.portid, but=sk.portid)
     if portid:

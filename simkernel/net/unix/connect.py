@@ -17,7 +17,7 @@ from simkernel.net.files import new_socket_fd
 from simkernel.net.unix.garbage import drop_parcel
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import current_cred
-from simkernel.net.unix.sock import _OPS, UnixSock, unix_sock
+from simkernel.net.unix.sock import _OPS, UnixSock, may_send, unix_sock
 
 
 @kernel_function("int unix_listen(struct socket *sock, int backlog)", source="net/unix/af_unix.c")
@@ -90,7 +90,9 @@ def unix_dgram_connect(k: NetKernel, sock: int, addr: int, alen: int, flags: int
         sk.peer = None
         sk.set_state(TCP_CLOSE)
         return 0
-    sk.peer = find_other(k, sk.net, parse_address(k, raw), sk.type)
+    found = find_other(k, sk.net, parse_address(k, raw), sk.type)
+    may_send(k, sk, found)
+    sk.peer = found
     sk.set_state(TCP_ESTABLISHED)
     return 0
 
@@ -126,7 +128,9 @@ def accept_connection(k: NetKernel, listener: Socket, flags: int) -> Steps[tuple
     assert isinstance(sk, UnixSock)
     child = sk.pending.pop(0)
     k.wake_up(sk.wq, 0)
-    fd = new_socket_fd(k, Socket(k, AF_UNIX, child.type, _OPS[child.type], child), flags)
+    made = Socket(k, AF_UNIX, child.type, _OPS[child.type], child)
+    ask(k, "sock_graft", child.addr, made.addr)
+    fd = new_socket_fd(k, made, flags)
     return fd, child.peer.address if child.peer is not None else AF_UNIX.to_bytes(2, k.mem.byteorder)
 
 

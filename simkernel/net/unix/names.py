@@ -12,6 +12,7 @@ from simkernel.fs.fdtable import fs_of
 from simkernel.fs.inode import Path, inode_permission, to_str
 from simkernel.fs.landlock_access import check_make
 from simkernel.fs.namei import lookup_create
+from simkernel.fs.pending import Pending
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net
 from simkernel.net.face import NetKernel
@@ -65,10 +66,18 @@ def _make_inode(k: NetKernel, path: str, only_check: bool) -> Path | None:
         check_make(k, nd.path, S_IFSOCK)
     except KernelError as error:
         raise KernelError(EADDRINUSE if error.errno == EEXIST else error.errno, str(error)) from None
-    inode_permission(parent.inode, c.MAY_WRITE | c.MAY_EXEC, nd.cred)
-    if only_check:
-        return None
-    made = parent.inode.mknod(parent, nd.last, S_IFSOCK | 0o777 & ~fs_of(k.current).umask, 0, nd.cred)
+    mode = S_IFSOCK | 0o777 & ~fs_of(k.current).umask
+    new = Pending(vfs, parent, nd.last, nd.cred)
+    try:
+        vfs.security.ask("path_mknod", nd.path, new.addr, mode, 0)
+        inode_permission(parent.inode, c.MAY_WRITE | c.MAY_EXEC, nd.cred)
+        if only_check:
+            return None
+        vfs.security.ask("inode_mknod", parent.inode, new.addr, mode, 0)
+    finally:
+        new.put()
+    made = parent.inode.mknod(parent, nd.last, mode, 0, nd.cred)
+    vfs.security.made(parent.inode, made, lambda: vfs.take_back(parent, made))
     return Path(nd.path.mnt, made)
 
 

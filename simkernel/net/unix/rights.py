@@ -117,6 +117,10 @@ def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> St
     room = max(0, message.control_room - len(message.control_out) - word - 8) // 4
     fds = []
     for file in files[:room]:
+        try:
+            k.vfs.security.ask("file_receive", file)
+        except KernelError:
+            break
         fd = files_of(k.current).get_unused_fd(bool(flags & MSG_CMSG_CLOEXEC))
         files_of(k.current).install(fd, file)
         fds.append(fd)

@@ -15,6 +15,7 @@ from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP,
 from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
 from simkernel.fs.inode import File, Inode, Path
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.security import ask
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.user import User
 from simkernel.net.core.netns import Net
@@ -178,3 +179,9 @@ def readable_bytes(sk: UnixSock) -> int:
     if sk.type != SOCK_DGRAM:
         return sk.queued
     return len(sk.parcels[0].data) if sk.parcels else 0
+
+
+def may_send(k: NetKernel, sk: UnixSock, other: UnixSock) -> None:
+    """security_unix_may_send() of datagrams.  KernelError."""
+    if sk.type == SOCK_DGRAM and sk.socket is not None:
+        ask(k, "unix_may_send", sk.socket.addr, other.socket.addr if other.socket is not None else 0)

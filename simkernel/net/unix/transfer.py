@@ -20,13 +20,14 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import filtered
 from simkernel.net.core.message import Message
+from simkernel.net.core.security import about_data
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.garbage import drop_files, send_parcel
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import Scm, parcel_cred, passes_cred, scm_recv, scm_send
-from simkernel.net.unix.sock import Parcel, UnixSock, unix_sock
+from simkernel.net.unix.sock import Parcel, UnixSock, may_send, unix_sock
 
 
 @kernel_function(
@@ -130,7 +131,12 @@ def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Bo
         peer = find_other(k, sk.net, name, SOCK_DGRAM) if named else sk.peer
         if peer is None:
             return -ENOTCONN  # it was disconnected while this one waited
-        kept = data if peer.filter is None else _filtered(k, peer, data)
+        try:
+            about_data(k, "socket_sock_rcv_skb", peer, data)
+        except KernelError:
+            kept = None
+        else:
+            kept = data if peer.filter is None else _filtered(k, peer, data)
         if kept is None:
             yield from drop_files(k, scm.files)
             return length
@@ -141,6 +147,7 @@ def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Bo
             return -ECONNREFUSED if sk.type == SOCK_DGRAM else -EPIPE
         if peer.shutdown & RCV_SHUTDOWN:
             return -EPIPE
+        may_send(k, sk, peer)
         if not peer.refuses(sk):
             cred = parcel_cred(k, scm, sk, peer)
             try:
