@@ -16,4 +16,7 @@ def unsearched() -> Iterator[None]:
         yield
     finally:
         if searched:
+            if not gc.get_freeze_count():  # what was made counts as old: else the next object made begins the search
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
