@@ -7,7 +7,7 @@ from arch.abi.fcntl import SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
-from simkernel.kernel.face import Body
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
@@ -69,11 +69,25 @@ def _seek_data_hole(file: File, offset: int, whence: int, size: int) -> int:
     return -ENXIO if found is None else found
 
 
-@syscall("lseek", "unsigned int fd, off_t offset, unsigned int whence", source="fs/read_write.c")
+@syscall("lseek", "unsigned int fd, off_t offset, unsigned int whence", source="fs/read_write.c", jumps=True)
 def sys_lseek(k: FsKernel, fd: int, offset: int, whence: int) -> Body:
     """lseek(2)."""
+    if k.version.at_least("4.17"):
+        return (yield k.call("ksys_lseek", fd, offset, whence))
+    return (yield from _seek(k, fd, offset, whence))
+
+
+@kernel_function(
+    "off_t ksys_lseek(unsigned int fd, off_t offset, unsigned int whence)", source="fs/read_write.c", since="4.17"
+)
+def ksys_lseek(k: FsKernel, fd: int, offset: int, whence: int) -> Body:
+    """The call without its wrapper."""
+    return (yield from _seek(k, fd, offset, whence))
+
+
+def _seek(k: FsKernel, fd: int, offset: int, whence: int) -> Steps[int]:
     file = k.vfs.fget(fd)
     if whence > SEEK_HOLE:
         return -EINVAL
-    ret = yield k.call("vfs_llseek", file.addr, offset, whence)
+    ret: int = yield k.call("vfs_llseek", file.addr, offset, whence)
     return -EOVERFLOW if ret > k.vfs.word_mask >> 1 else ret

@@ -247,5 +247,5 @@ def shortcuts(vfs: Vfs) -> tuple[Shortcut, ...]:
     return (
         Shortcut("write", write, writing, others=asked, words=partial(words, False)),
         Shortcut("read", read, Way(reading, "read_null"), pages, others, partial(words, True)),
-        Shortcut("lseek", lseek, Way((), "vfs_llseek"), words=partial(words, False)),
+        Shortcut("lseek", lseek, Way(("ksys_lseek",), "vfs_llseek"), words=partial(words, False)),
     )

@@ -28,6 +28,8 @@ IN_RECORD = (FILTER_STATIC_STRING, FILTER_DYN_STRING)
 class FieldParser(FetchParser):
     """Arguments of an event probe: `$name` is a field, registers there are none."""
 
+    of_event = True
+
     def variable(self, name: str, at: int) -> Op:
         """Any name; whether the event has it is asked later."""
         return Op("field", name=name)
@@ -35,7 +37,7 @@ class FieldParser(FetchParser):
     def expression(self, text: str, at: int, ops: list[Op]) -> list[Op]:
         """The same without registers."""
         if text[:1] == "%":
-            raise ProbeError("BAD_VAR", at)
+            raise ProbeError("BAD_VAR", at, then="BAD_FETCH_ARG")
         return super().expression(text, at, ops)
 
     def choose_string_store(self, arg: ProbeArg, at: int) -> int:
@@ -229,7 +231,8 @@ class EventProbes:
                 arg = parser.parse(index, word, args)
             except ProbeError as error:
                 if error.errno != E2BIG:
-                    command.log(error.why, error.position)
+                    for why in filter(None, (error.why, error.then)):
+                        command.log(why, error.position)
                 raise
             first = arg.ops[0]
             if first.op == "field" and first.name not in known:

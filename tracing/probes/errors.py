@@ -73,9 +73,13 @@ MESSAGES: Mapping[str, str] = {
 
 
 class ProbeError(KernelError):
-    """A definition is refused; `code` names the message of error_log, at `position` of the current word."""
+    """A definition is refused; `code` names the message of error_log, at `position` of the current word.
 
-    def __init__(self, code: str, position: int, errno: int = EINVAL) -> None:
+    `then` names a second one, where the kernel's parser goes on after the first.
+    """
+
+    def __init__(self, code: str, position: int, errno: int = EINVAL, then: str = "") -> None:
         super().__init__(errno, MESSAGES.get(code, code))
         self.code = code
         self.position = position
+        self.then = MESSAGES[then] if then else ""

@@ -30,6 +30,11 @@ class FetchContext:
         self.kernel = kernel
         self.base = 0  # uprobes: where the file is mapped, for @+OFF
 
+    def comm_address(self) -> int:
+        """Of the running task's name."""
+        host = self.host
+        return host.task_number(host.current_task()) + host.types.offsetof("struct task_struct", "comm")
+
     def field(self, name: str) -> int:
         """Of the record of an event that is probed; event probes alone have one."""
         raise NotImplementedError
@@ -111,6 +116,8 @@ def compile_fetch(arg: ProbeArg, ctx: FetchContext) -> Callable[[int], tuple[Val
     """The function (pt_regs) -> values of the argument, one or `count`; strings as bytes with NUL, None for a fault."""
     ops = [op for op in arg.ops if op.op != "sym"]
     if ops[0].op == "comm":
+        if not arg.type.is_string:  # an event probe's, as long as nobody says that it is a string
+            return lambda regs: (ctx.comm_address(),)
         return lambda regs: (ctx.host.current_comm().encode("latin-1")[:15] + b"\0",)
     if ops[0].op == "data":
         data = ops[0].data + b"\0" if ctx.kernel else None  # a user probe reads it from its task's memory

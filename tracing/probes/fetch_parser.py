@@ -28,6 +28,8 @@ RESERVED_NAMES = frozenset({
 class FetchParser:
     """Parses the arguments of one definition."""
 
+    of_event = False  # an event probe's: $comm is an address there, as long as its type is no string
+
     def __init__(self, board: Board, kernel: bool, is_return: bool, on_entry: bool = False) -> None:
         self.symbols = board.host.symbols
         self.arch = board.host.arch
@@ -79,7 +81,7 @@ class FetchParser:
         if not text:
             raise ProbeError("NO_ARG_BODY", start)
         expression, type_name, count, type_at = self.split_type(text, start)
-        immediate_string = expression in ("$comm", "$COMM") or expression.startswith('\\"')
+        immediate_string = (expression in ("$comm", "$COMM") and not self.of_event) or expression.startswith('\\"')
         if immediate_string:
             if count or (type_name is not None and type_name != "string"):
                 raise KernelError(EINVAL, "$comm and immediate strings are strings")
