@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 
 from arch.context import Context
 from simkernel.kernel.task import Task
@@ -35,6 +36,9 @@ class RunQueue(Resched):
         self.nr_switches = 0
         self.slice_end_ns = END_OF_TIME_NS
         self.last_ns = 0
+        self.told: Callable[[RunQueue, Task], None] | None = (
+            None  # who keeps struct rq: of a task that came, or runs now
+        )
 
     @property
     def busy(self) -> bool:
@@ -48,6 +52,8 @@ class RunQueue(Resched):
     def add(self, task: Task) -> None:
         """Behind those of the same rank, which stays what it is while the task is here."""
         insort(self.tasks, task, key=_rank)
+        if self.told is not None:
+            self.told(self, task)
 
     def rank_anew(self) -> None:
         """A task's policy may have changed."""

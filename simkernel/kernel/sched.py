@@ -62,6 +62,8 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     cpus.deadline = 0
     if following is prev:
         return 0
+    if rq.told is not None:
+        rq.told(rq, following)
     rq.nr_switches += 1
     cpus.nr_switches += 1
     state = prev.state

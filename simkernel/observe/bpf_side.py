@@ -64,6 +64,10 @@ from tracing.record.event import TraceEvent
 from tracing.system import Tracing
 
 BPF_CALL_INSN = 0x85
+LOOKS_AT_TASKS = {  # programs that follow task->se.cfs_rq, and what is behind it
+    uapi.BPF_PROG_TYPE_KPROBE, uapi.BPF_PROG_TYPE_TRACEPOINT, uapi.BPF_PROG_TYPE_PERF_EVENT, uapi.BPF_PROG_TYPE_RAW_TRACEPOINT,
+    uapi.BPF_PROG_TYPE_TRACING,
+}  # fmt: skip
 PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
 
 # What PERF_EVENT_IOC_SET_BPF wants, by kind of event.  kernel/events/core.c:perf_event_set_bpf_prog()
@@ -510,6 +514,8 @@ class BpfSide(ABC):
         for number, prog in now.items() - self._loaded.items():
             perf.bpf_event(PERF_BPF_EVENT_PROG_LOAD, number, prog.tag, prog.symbols())
         self._loaded = now
+        if any(prog.prog_type in LOOKS_AT_TASKS for prog in now.values()):
+            self.percpu.show_queues()
 
 
 def probe_address(event: PerfEvent) -> int:

@@ -227,7 +227,7 @@ class Host(BpfSide):
     def probe_blacklist(self) -> Iterable[tuple[int, int, str]]:
         """Entry code and the return trampoline: probing them would trap inside the trap."""
         for symbol in self.symbols:
-            declared = self.k.text.functions.get(symbol.name)
+            declared = self.k.text.functions.get(self.k.text.symbol_of.get(symbol.name, symbol.name))
             if (
                 symbol.kind in "tT"
                 and symbol.size

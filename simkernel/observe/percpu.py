@@ -14,6 +14,8 @@ from arch.ctype import CType
 from bpf.btf import Kind
 from bpf.btf.recorded import machine_btf
 from simkernel.kernel.face import KernelFace
+from simkernel.kernel.runqueue import RunQueue
+from simkernel.kernel.task import Task
 
 # name -> (type, the first version with it)
 VARIABLES: dict[str, tuple[str, str]] = {
@@ -30,6 +32,7 @@ class PerCpu:
     def __init__(self, k: KernelFace) -> None:
         self.k = k
         self.start = 0
+        self._shown = False
 
     @cached_property
     def declared(self) -> dict[str, tuple[CType, int]]:
@@ -78,6 +81,33 @@ class PerCpu:
                 if name in self.places:
                     offset, size = self.places[name]
                     k.mem.write(base + offset, value.to_bytes(size, k.mem.byteorder))
+
+    def show_queues(self) -> None:
+        """From now on struct rq says how many tasks are on each CPU, and each task which queue it is in."""
+        if self._shown:
+            return
+        self._shown = True
+        if not self.start:
+            self._allocate()
+        for rq in self.k.cpus.rqs:
+            self._tell(rq, rq.current)
+            for task in rq.tasks:
+                self._tell(rq, task)
+            rq.told = self._tell
+
+    def _tell(self, rq: RunQueue, task: Task) -> None:
+        """update_rq(): `task` is on it from now on."""
+        mirror = self.k.mirror
+        address = self.start + self.offset(rq.cpu) + self.places["runqueues"][0]
+        on_cpu = () if task is rq.idle or task in rq.tasks else (task,)
+        if not on_cpu and rq.current is not rq.idle and rq.current.on_rq and rq.current not in rq.tasks:
+            on_cpu = (rq.current,)
+        fair = sum(other.prio_class for other in (*rq.tasks, *on_cpu))
+        mirror.set_field(address, "rq", "nr_running", len(rq.tasks) + len(on_cpu))
+        mirror.set_field(address, "rq", "cfs.nr_running", fair)
+        mirror.set_field(address, "rq", "cfs.h_nr_running", fair)
+        mirror.set_field(address, "rq", "curr", task.addr if task not in rq.tasks else rq.current.addr)
+        mirror.set_field(task.addr, "task_struct", "se.cfs_rq", address + mirror.offset_of("struct rq", "cfs"))
 
     def offset(self, cpu: int) -> int:
         """Bytes from a variable's address to that CPU's own."""

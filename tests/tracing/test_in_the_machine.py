@@ -164,3 +164,17 @@ def test_every_function_as_a_tree():
     names = [line.split("|")[1].strip() for line in result.text.splitlines()]
     assert names == ["__x64_sys_write() {", "ksys_write() {", "vfs_write() {"]
     machine.close()
+
+
+def test_a_call_without_arguments_is_one_function_with_several_names(shell):
+    """As on 6.1: probes take each name, filters of functions the one that the list has."""
+    script = (
+        "cd /sys/kernel/tracing; for f in __x64_sys_getppid __do_sys_getppid __ia32_sys_getppid; do echo p:seen $f > kprobe_events; "
+        "echo 1 > events/kprobes/enable; sh -c 'echo $PPID' > /dev/null; echo 0 > events/kprobes/enable; "
+        "grep -c 'seen: (__do_sys_getppid+0x0' trace; echo > kprobe_events; echo $f > set_ftrace_filter && echo yes; done; "
+        "grep 'sys_getppid$' /proc/kallsyms | cut -d ' ' -f 2- | sort; grep sys_getppid available_filter_functions"
+    )
+    lines = shell(script).text.splitlines()
+    kept = [line for line in lines if "write error" not in line]
+    names = ["T __ia32_sys_getppid", "T __x64_sys_getppid", "t __do_sys_getppid"]
+    assert kept == ["1", "1", "yes", "1", *names, "__do_sys_getppid"]

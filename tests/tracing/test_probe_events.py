@@ -68,11 +68,13 @@ def test_synthetic_events_stand_among_the_others():
 def test_event_probes():
     """`e:` makes an event of another one's fields, by a trigger there that the user does not see."""
     tracing = machine("6.1", cpus=1)
-    definition = "e:mine synthetic.source x=$n:u32 s=$t:string c=$comm if n > 3"
+    definition = "e:mine synthetic.source x=$n:u32 s=$t:string c=$comm:string if n > 3"
     assert written(tracing, "dynamic_events", definition) == ENODEV
     assert written(tracing, "synthetic_events", "source u64 n; char t[16]") == 0
     assert written(tracing, "dynamic_events", definition) == 0
-    assert cat(tracing, "dynamic_events").endswith("e:eprobes/mine synthetic.source x=$n:u32 s=$t:string c=$comm\n")
+    assert cat(tracing, "dynamic_events").endswith(
+        "e:eprobes/mine synthetic.source x=$n:u32 s=$t:string c=$comm:string\n"
+    )
     echo(tracing, "events/eprobes/mine/enable", "1")
     assert cat(tracing, "events/synthetic/source/enable") == "0*\n"
     assert cat(tracing, "events/synthetic/source/trigger").startswith("# Available triggers:")
@@ -91,14 +93,14 @@ def test_event_probes():
         ("e:a source", "This requires both group and event name to attach", 4),
         ("e:a sched.nosuch", "Attached event does not exist", 4),
         ("e:a sched.sched_switch x=$nosuch", "Attached event does not have this field", 23),
-        ("e:a sched.sched_switch x=%di", "Invalid $-variable specified", 25),
+        ("e:a sched.sched_switch x=%di", "Invalid fetch argument", 25),
         ("e:a sched.sched_switch if", "No filter rule after 'if'", 26),
     ],
 )
 def test_event_probes_refused(line, message, column):
     tracing = machine("6.1", cpus=1)
     assert written(tracing, "dynamic_events", line) in (EINVAL, ENODEV, ENOENT)
-    first, command, caret = cat(tracing, "error_log").splitlines()
+    first, command, caret = cat(tracing, "error_log").splitlines()[-3:]  # the newest
     assert (first.split("error: ")[1], command) == (message, f"  Command: {line}")
     assert caret.index("^") == len("  Command: ") + column
 

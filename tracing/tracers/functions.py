@@ -27,10 +27,13 @@ class Functions:
     def own(self) -> dict[str, int]:
         """Name -> address of the functions that the machine calls and that can be traced, in order of address."""
         kprobes, host = self.kprobes, self.host
+        named = host.symbols.lookup
         return {
             symbol.name: symbol.address
             for symbol in host.symbols
             if symbol.kind in "tT"
+            and (found := named(symbol.address)) is not None
+            and found[0] == symbol.name  # not another name of one
             and symbol.size
             and host.is_kernel_text(symbol.address)
             and not kprobes.blacklisted(symbol.address)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
+import pytest
+
 import simkernel
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
+
+BUSYBOX = shutil.which("busybox")
 
 
 def test_each_cpu_has_its_own_run_queue() -> None:
@@ -44,6 +50,35 @@ def test_a_program_reads_the_run_queue_of_another_cpu() -> None:
     calls.write(attr, task.pack("II", fd, 0).ljust(80, b"\0"))
     assert calls.syscall("bpf", uapi.BPF_PROG_TEST_RUN, attr, 80) == 0
     assert int.from_bytes(calls.read(attr + 4, 4), "little") == 1
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
+def test_run_queues_say_how_many_tasks_they_have() -> None:
+    m = simkernel.boot()
+    k = m.kernel
+    task = m.session.task
+    fd, log = task.prog_load(uapi.BPF_PROG_TYPE_PERF_EVENT, encode(assemble("r0 = 0\nexit"), task.byteorder))
+    assert fd >= 0, log
+    address = k.symbols.address("runqueues")
+    assert address is not None
+    queue = k.view(address, "struct rq")
+    seen: list[tuple[int, int, int, bool]] = []
+
+    def look() -> None:
+        current = k.view(k.current.addr, "struct task_struct")
+        here = k.current is not k.cpus.rq.idle
+        seen.append(
+            (queue.nr_running, queue.cfs.nr_running, len(k.cpus.rq.tasks) + here, current.se.cfs_rq == queue.cfs.addr)
+        )
+        if len(seen) < 1000:
+            k.clock.add(k.clock.now_ns + 100_000, look)
+
+    k.clock.add(k.clock.now_ns + 100_000, look)
+    spins = " ".join(f"(i=0; while [ $i -lt {turns} ]; do i=$((i+1)); done) &" for turns in (300, 1000, 3000))
+    m.run([m.install(BUSYBOX), "sh", "-c", f"{spins} wait"])
+    assert {count for *_, count, _ in seen} >= {1, 2, 3}
+    assert all(running == fair == count for running, fair, count, _ in seen)
+    assert all(where for *_, count, where in seen if count)
 
 
 def test_a_program_on_security_inode_getattr_sees_the_path() -> None:
