@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 from arch.abi.errno import EAGAIN, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.signal import SIGKILL
 from arch.errors import KernelError
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, pages, shown_pages, text_of
 from simkernel.kernel.face import KernelFace
-from simkernel.kernel.oom import oom_badness
+from simkernel.kernel.oom import kill, obituary, oom_badness
 from simkernel.kernel.task import Task, fatal_pending
 
 EVENTS = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
@@ -196,11 +195,9 @@ class MemoryCss(Css):
         assert victim.mm is not None
         owner = self.book.of(victim)
         together = [css for css in owner.chain_to(self) if css.oom_group]
-        k.printk(
-            f"Memory cgroup out of memory: Killed process {victim.pid} ({victim.comm}) total-vm:{4 * victim.mm.total_pages()}kB"
-        )
+        k.printk(obituary(victim, victim.mm, "Memory cgroup out of memory"))
         owner.event("oom_kill")
-        k.signals.send(victim, SIGKILL)
+        kill(k, victim)
         if together:
             together[-1].event("oom_group_kill")
             for task in together[-1].group.tasks_below():
@@ -211,7 +208,7 @@ class MemoryCss(Css):
                     and oom_badness(task, total) is not None
                 ):
                     self.book.of(task).event("oom_kill")
-                    k.signals.send(task, SIGKILL)
+                    kill(k, task)
         return True
 
     def chain_to(self, top: MemoryCss) -> list[MemoryCss]:

@@ -15,7 +15,7 @@ from arch.errors import Fault, KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_if_any, files_of, fs_if_any
 from simkernel.kernel.mm import Mm
-from simkernel.kernel.oom import table_pages
+from simkernel.kernel.oom import file_pages, table_pages
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 from simkernel.kernel.usage import RUSAGE_SELF, RUSAGE_THREAD
@@ -130,21 +130,13 @@ def statm_line(task: Task) -> str:
         return "0 0 0 0 0 0 0\n"
     text = (mm.end_code + PAGE_SIZE - 1 >> PAGE_SHIFT) - (mm.start_code >> PAGE_SHIFT)
     data = sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> PAGE_SHIFT
-    return f"{mm.total_pages()} {_rss(mm)} {_file_pages(mm)} {text} 0 {data} 0\n"
-
-
-def _file_pages(mm: Mm) -> int:
-    count = 0
-    for vma in mm.vmas:
-        if vma.file is not None and not vma.prot & 2:
-            count += len(mm.present(vma.start, vma.end))
-    return count
+    return f"{mm.total_pages()} {_rss(mm)} {file_pages(mm)} {text} 0 {data} 0\n"
 
 
 def _mem_rows(mm: Mm) -> Iterator[tuple[str, int]]:
     """(name, kB) of task_mem()."""
     size = mm.total_pages() * PAGE_KB
-    rss, files = _rss(mm) * PAGE_KB, _file_pages(mm) * PAGE_KB
+    rss, files = _rss(mm) * PAGE_KB, file_pages(mm) * PAGE_KB
     stack = sum(v.end - v.start for v in mm.vmas if v.name == "[stack]") >> 10
     data = (sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> 10) - stack
     text = ((mm.end_code + PAGE_SIZE - 1 & -PAGE_SIZE) - (mm.start_code & -PAGE_SIZE)) >> 10

@@ -162,7 +162,7 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     if ret:  # a signal follows: now the exact address matters
         address = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
     if ret & 0x1:  # VM_FAULT_OOM
-        yield from starve(k)
+        yield from starve(k, again=True)
     elif ret & 0x2:  # VM_FAULT_SIGBUS
         k.signals.force(task, SIGBUS, BUS_ADRERR, address)
     elif ret:

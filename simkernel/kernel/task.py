@@ -189,13 +189,13 @@ class SignalStruct:
         self.tty_old_pgrp = 0  # the foreground group of a terminal that hung up
         self.leader_exited = False
         self.ns_init = False  # init of a pid namespace
-        self.unkillable = False  # SIGNAL_UNKILLABLE: no other task's signal ends it
-        self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
-        self.oom_score_adj_min = 0  # below this only with CAP_SYS_RESOURCE
+        self.unkillable = self.oom_victim = (
+            False  # SIGNAL_UNKILLABLE: no other task's signal ends it; killed for memory
+        )
+        self.oom_score_adj = self.oom_score_adj_min = 0  # below the least only with CAP_SYS_RESOURCE
         self.autogroup: Autogroup | None = None  # None: init's, which has no name
         self.itimers: list[IntervalTimer | None] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF
-        self.posix_timers: dict[int, PosixTimer] = {}
-        self.posix_timer_id = 0  # of the next one
+        self.posix_timers, self.posix_timer_id = dict[int, PosixTimer](), 0  # and the number of the next one
         self.real_timer = HrTimer(0, "it_real_fn", CLOCK_MONOTONIC, HRTIMER_MODE_REL)  # its place: mirror
         self.cpu_events: list[CpuEvent] = []  # timers by CPU time
         self.cutime_ns = self.cstime_ns = 0

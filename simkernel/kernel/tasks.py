@@ -45,6 +45,7 @@ class Tasks:
         self.last_session_id = 0  # of who logs in: kernel/auditsc.c
         self.last_autogroup = 0
         self.rr_timeslice_ns = 100_000_000  # kernel.sched_rr_timeslice_ms
+        self.oom_kill_allocating_task = 0  # vm.oom_kill_allocating_task
         self.suid_dumpable = 0  # fs.suid_dumpable: of a program that changed who it is
         self.autogroup_next_ns = 0  # when one may be changed again
         self.may_fork: list[Callable[[Task, CloneArgs], int]] = []  # asked about a new task: 0 or -errno

@@ -87,6 +87,29 @@ oom_score_adj_update = TraceEventDecl(
     ),
     print='"pid=%d comm=%s oom_score_adj=%hd", REC->pid, REC->comm, REC->oom_score_adj',
 )  # fmt: skip
+mark_victim = TraceEventDecl(
+    "oom", "mark_victim",
+    since="5.10",  # and as a number alone since 4.14
+    until="6.2",  # rss_stat is kept by CPU
+    held=(0, 1),
+    proto="struct task_struct *task, uid_t uid",
+    entry=(
+        ("int pid", "task->pid"),
+        ("__data_loc char[] comm", "task->comm"),
+        ("unsigned long total_vm", "task->mm->total_vm << 2"),
+        ("unsigned long anon_rss", "get_mm_counter(task->mm, 1) << 2"),
+        ("unsigned long file_rss", "get_mm_counter(task->mm, 0) << 2"),
+        ("unsigned long shmem_rss", "get_mm_counter(task->mm, 3) << 2"),
+        ("uid_t uid", "uid"),
+        ("unsigned long pgtables", "task->mm->pgtables_bytes.counter >> 10"),
+        ("short oom_score_adj", "task->signal->oom_score_adj"),
+    ),
+    print=(
+        '"pid=%d comm=%s total-vm=%lukB anon-rss=%lukB file-rss:%lukB shmem-rss:%lukB uid=%u pgtables=%lukB oom_score_adj=%hd", '
+        "REC->pid, __get_str(comm), REC->total_vm, REC->anon_rss, REC->file_rss, REC->shmem_rss, REC->uid, REC->pgtables, "
+        "REC->oom_score_adj"
+    ),
+)  # fmt: skip
 workqueue_queue_work = TraceEventDecl(
     "workqueue", "workqueue_queue_work",
     missing=NEVER,

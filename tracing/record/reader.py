@@ -268,6 +268,13 @@ class Reader:
             text += letter if opf & bit else ""
         return text.encode("utf-8", "surrogateescape")
 
+    # mm/
+
+    def get_mm_counter(self, mm: int, member: int) -> int:
+        """Pages of a kind: 0 those of files, 1 anonymous, 2 swapped, 3 shared memory."""
+        at = mm + self.types.offsetof("struct mm_struct", "rss_stat.count") + member * self.types.model.word
+        return int(self.mem.read_uint(at, self.types.model.word))
+
     # net/
 
     def _sock(self, path: str, sk: int) -> int:
