@@ -15,17 +15,42 @@ from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock, inode_permission
 from simkernel.fs.leases import break_lease
 from simkernel.fs.open_walk import get_path_name
+from simkernel.fs.proc_task_mmu import page_facts
 from simkernel.fs.security import ATTR_FILE, ATTR_SIZE
+from simkernel.kernel.areas import page_up
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
 def truncate_inode(k: FsKernel, inode: Inode, size: int) -> None:
     """do_truncate(): limits and seals, then the file system, then the times.  fs/open.c."""
+    old = inode.i_size
     inode.setattr_size(size)
+    if inode.mapped and size < old:
+        unmap_mapping_range(k, inode, page_up(size), S64_MAX, even_cows=True)
     now = k.vfs.now()
     inode.mtime = inode.ctime = now
     k.vfs.mirror.inode_changed(inode)
+
+
+def unmap_mapping_range(k: FsKernel, inode: Inode, start: int, end: int, even_cows: bool) -> None:
+    """Whole pages of a file leave the address spaces that show them; private copies stay unless `even_cows`.  mm/memory.c."""
+    first, last = start // PAGE_SIZE, end // PAGE_SIZE
+    for mm in {id(t.mm): t.mm for t in k.tasks.by_pid.values() if t.mm is not None}.values():
+        for vma in mm.vmas:
+            if vma.file is None or vma.file.inode is not inode:
+                continue
+            low = max(first, vma.pgoff) - vma.pgoff
+            high = min(last - vma.pgoff, (vma.end - vma.start) // PAGE_SIZE)
+            if low >= high:
+                continue
+            bounds = vma.start + low * PAGE_SIZE, vma.start + high * PAGE_SIZE
+            if even_cows or vma.shared:
+                mm.unmap_pages(*bounds)
+                continue
+            for page in mm.present(*bounds):
+                if not page_facts(mm, vma, page)[0]:
+                    mm.unmap_pages(page, page + PAGE_SIZE)
 
 
 @kernel_function("int vfs_fsync_range(struct file *file, loff_t start, loff_t end, int datasync)", source="fs/sync.c")
@@ -122,6 +147,8 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
         if inode.seals & F_SEAL_WRITE:
             return -EPERM
         before = mapping.nrpages
+        if inode.mapped:
+            unmap_mapping_range(k, inode, page_up(offset), (offset + length) & -PAGE_SIZE, even_cows=False)
         mapping.punch(offset, offset + length)
         inode.i_sb.give_blocks(before - mapping.nrpages)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.capability import CAP_IPC_LOCK
-from arch.abi.errno import EAGAIN, EBADF, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM
+from arch.abi.errno import EACCES, EAGAIN, EBADF, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     LEGACY_MAP_MASK,
@@ -26,7 +26,7 @@ from arch.abi.mman import (
 from arch.abi.resource import RLIMIT_MEMLOCK
 from arch.errors import KernelError
 from arch.hosttime import check
-from simkernel.kernel.areas import page_up
+from simkernel.kernel.areas import SharedAnonymous, page_up
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under_mmap_lock
@@ -277,9 +277,11 @@ DISCARDS = (MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_DONTFORK, MADV_WIPEONFOR
 
 
 @syscall("madvise", "unsigned long start, size_t len_in, int behavior", source="mm/madvise.c")
-def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> int:
-    """EINVAL, ENOMEM, EFAULT."""
+def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> Body:
+    """EINVAL, ENOMEM, EFAULT; EACCES: what is to be emptied (MADV_REMOVE) is no file that can be written."""
     mm = current_mm(k)
+    if behavior == MADV_REMOVE and not start % PAGE_SIZE:
+        return (yield from _remove(mm, start, start + page_up(length)))
     if behavior in DISCARDS and mm.sealed:
         end = start + page_up(length)
         for vma in mm.overlaps(start, end):
@@ -287,6 +289,29 @@ def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> int:
                 refuse_sealed(mm, max(start, vma.start), min(end, vma.end) - max(start, vma.start))
     do_madvise(mm, start, length, behavior, k.arch.word)
     return 0
+
+
+def _remove(mm: Mm, start: int, end: int) -> Body:
+    """madvise_remove(), area by area."""
+    covered = 0
+    for vma in mm.overlaps(start, end):
+        low, high = max(start, vma.start), min(end, vma.end)
+        if vma.locked:
+            return -EINVAL
+        if isinstance(vma.private, SharedAnonymous):
+            first = vma.pgoff + (low - vma.start) // PAGE_SIZE
+            vma.private.clear(first, first + (high - low) // PAGE_SIZE)
+            covered += high - low
+            continue
+        if vma.file is None:
+            return -EINVAL
+        if not vma.shared or not vma.prot & PROT_WRITE:
+            return -EACCES
+        ret = yield from vma.file.remove((vma.pgoff * PAGE_SIZE) + low - vma.start, high - low)
+        if ret < 0:
+            return ret
+        covered += high - low
+    return 0 if covered == end - start else -ENOMEM
 
 
 @syscall("msync", "unsigned long start, size_t len, int flags", source="mm/msync.c")
