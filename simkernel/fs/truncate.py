@@ -152,6 +152,8 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
         mapping.punch(offset, offset + length)
         inode.i_sb.give_blocks(before - mapping.nrpages)
     else:
+        if exceeds_fsize(k, offset + length, inode.i_size):
+            return -EFBIG
         if inode.seals & F_SEAL_GROW and offset + length > inode.i_size:
             return -EPERM
         for index in range(offset >> PAGE_SHIFT, (offset + length + PAGE_SIZE - 1) >> PAGE_SHIFT):
