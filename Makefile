@@ -10,6 +10,7 @@
 # make test-ftrace  the kernel's own ftrace selftests, fetched from Debian, compared with the real 6.1's results
 # make test-cpython  what CPython 3.11's own tests ask of a kernel, fetched from Debian, compared with the host
 # make test-kselftests  the kernel's own C selftests of system calls, fetched from Debian and built, compared with the real 6.1
+# make test-stress-ng  Debian's stress-ng, each stressor that needs no rights, beside the real 6.1
 # make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
 # make fuzz MINUTES=10  hostile input of every kind, for so long
 # make determinism  four stories ten ways: not a byte may differ
@@ -21,7 +22,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-compiled test-samples test-slow test-cpython test-ftrace test-kselftests test-bpf-selftests lint docs bench soundness hostile fuzz site determinism growth clean
+.PHONY: venv demo test test-compiled test-samples test-slow test-cpython test-ftrace test-kselftests test-stress-ng test-bpf-selftests lint docs bench soundness hostile fuzz site determinism growth clean
 
 venv: $(VENV)/.installed
 
@@ -69,6 +70,9 @@ test-cpython: venv
 # Some minutes; WORDS="pidfd/ seccomp_bpf" takes some of them.
 test-kselftests: venv
 	cd tests/tools && ../../$(BIN)/python kselftests.py $(WORDS)
+
+test-stress-ng: venv
+	cd tests/tools && ../../$(BIN)/python stress_ng.py $(WORDS)
 
 test-bpf-selftests: venv
 	cd tests/tools && ../../$(BIN)/python bpf_selftests.py $(WORDS)

@@ -105,6 +105,7 @@ def install(k: FsKernel) -> Vfs:
     vfs.register(FsType("devtmpfs", _mount_devtmpfs))
     k.pidfds = pidfd.PidFds()
     k.mm.exit_aio = lambda mm: aio.exit_aio(k, mm)
+    vfs.watched_by = eventpoll.watched_by
     vfs.sysctl.readers["fs.aio-nr"] = lambda: vfs.aio_nr
     k.seccomp_listeners = seccomp_notify.SeccompListeners(k)
     register_sysfs(vfs)

@@ -25,6 +25,7 @@ from arch.abi.poll import (
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import PollWait, read_timespec, sleep_until, vfs_poll
+from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
@@ -151,6 +152,15 @@ def _fdinfo(k: FsKernel, file: File) -> str:
 EVENTPOLL_FOPS = FileOperations(
     "eventpoll_fops", llseek="noop_llseek", poll=_poll, release=_release, show_fdinfo=_fdinfo
 )
+
+
+def watched_by(epoll: MappedFile, fd: int, which: int) -> int:
+    """get_epoll_tfile_raw_ptr(): the address of the `which`th file watched under a number.  EINVAL, ENOENT."""
+    ep = epoll.private_data if isinstance(epoll, File) else None
+    if not isinstance(ep, EventPoll):
+        return -EINVAL
+    found = [item.file.addr for item in ep.items.values() if item.fd == fd]
+    return found[which] if which < len(found) else -ENOENT
 
 
 @syscall("epoll_create1", "int flags", source="fs/eventpoll.c")

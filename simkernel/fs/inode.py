@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from arch.abi.capability import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENODEV, EOPNOTSUPP, EPERM, EROFS
-from arch.abi.fcntl import F_SEAL_SEAL, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, O_ACCMODE, O_NONBLOCK
+from arch.abi.fcntl import F_SEAL_SEAL, O_ACCMODE, O_NONBLOCK
 from arch.abi.limits import MAX_LFS_FILESIZE, NAME_MAX, PAGE_SHIFT, PAGE_SIZE
 from arch.abi.mount import MS_RDONLY
 from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
@@ -198,30 +198,9 @@ class Inode:
     """
 
     __slots__ = (
-        "addr",
-        "atime",
-        "btime",
-        "ctime",
-        "i_blocks",
-        "i_count",
-        "i_fop",
-        "i_gid",
-        "i_ino",
-        "i_mapping",
-        "i_mode",
-        "i_nlink",
-        "i_pipe",
-        "i_rdev",
-        "i_sb",
-        "i_size",
-        "i_uid",
-        "i_writecount",
-        "locks",
-        "mapped",
-        "mtime",
-        "seals",
-        "version",
-        "xattrs",
+        "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_fop", "i_gid", "i_ino", "i_mapping",
+        "i_mode", "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_uid", "i_writecount", "locks", "mapped",
+        "mtime", "seals", "version", "xattrs",
     )  # fmt: skip
 
     # dentries of this directory stay in the dcache for ever (tmpfs, sysfs); False: ask lookup() each time (proc pids)
@@ -243,8 +222,7 @@ class Inode:
         self.i_count = 0  # open files
         self.i_writecount = 0  # writers (>0) or execve denying write (<0)
         self.locks: FileLocks | None = None
-        self.seals, self.version = F_SEAL_SEAL, 0
-        self.mapped = False  # somebody has mapped it, and perhaps still does
+        self.seals, self.version, self.mapped = F_SEAL_SEAL, 0, False  # mapped: once, and perhaps still
         self.xattrs: dict[bytes, bytes] | None = None  # extended attributes, oldest first
 
     # --- names that the kernel core uses (simkernel/fs/face.py) ---
@@ -538,16 +516,10 @@ class File:
 
     def mmap(self, vma: Vma) -> None:
         """f_op->mmap; ENODEV when the file cannot be mapped."""
-        handler = self.f_op.mmap
-        if handler is None:
+        if self.f_op.mmap is None:
             raise KernelError(ENODEV, "cannot be mapped")
-        handler(self.vfs.k, self, vma)
+        self.f_op.mmap(self.vfs.k, self, vma)
         self.f_inode.mapped = True
-
-    def remove(self, start: int, length: int) -> Body:
-        """madvise(MADV_REMOVE): a hole where an area showed the file (`yield from`).  EOPNOTSUPP and what fallocate() says."""
-        k = self.vfs.k
-        return (yield k.call("vfs_fallocate", self.addr, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, length))
 
     def put(self) -> None:
         """fput() from plain code."""

@@ -188,7 +188,7 @@ ENTRIES = (
     Entry("mountstats", _text(lambda d: show_mountstats(d.k.vfs, _root(d)), 0o400, fops=MOUNTS_FOPS), "whole"),
     Entry("clear_refs", _text(None, 0o200, lambda d, data: clear_refs_write(d.task, data))),
     Entry("smaps", _memory(lambda d: smaps_text(d.k, d.task))),
-    Entry("smaps_rollup", _memory(lambda d: smaps_rollup_text(d.task)), since="4.14"),
+    Entry("smaps_rollup", _memory(lambda d: smaps_rollup_text(d.k, d.task)), since="4.14"),
     Entry("pagemap", lambda d: PageMap(d.k, d.task)),
     Entry("attr", lambda d: attr_dir(d.k, d.task), is_dir=True),
     Entry("wchan", _text(lambda d: wchan_text(d.k, d.task))),

@@ -12,7 +12,8 @@ from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import Node
 from simkernel.fs.proc_text import PAGE_KB, proc_number
-from simkernel.kernel.areas import VM_SOFTDIRTY, Vma
+from simkernel.fs.tmpfs import TmpfsInode
+from simkernel.kernel.areas import VM_SOFTDIRTY, SharedAnonymous, Vma
 from simkernel.kernel.calls.kcmp import PTRACE_MODE_READ_FSCREDS, ptrace_may_access
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import Task
@@ -38,6 +39,7 @@ class Counts:
     def __init__(self) -> None:
         self.kb = dict.fromkeys(self.NAMES, 0)
         self.pss = self.pss_dirty = 0.0
+        self.kinds = dict.fromkeys(("Pss_Anon", "Pss_File", "Pss_Shmem"), 0.0)
 
     def add(self, mm: Mm, vma: Vma) -> None:
         """smap_gather_stats()."""
@@ -48,14 +50,23 @@ class Counts:
             for name in ("Rss", "Referenced", kind, *(("Anonymous",) if anonymous else ())):
                 self.kb[name] += PAGE_KB
             self.pss += PAGE_KB / users
+            self.kinds["Pss_Anon" if anonymous else "Pss_Shmem" if _is_shmem(vma) else "Pss_File"] += PAGE_KB / users
             self.pss_dirty += PAGE_KB / users if dirty else 0
             if vma.locked:
                 self.kb["Locked"] += PAGE_KB // users
         self.kb["Pss"], self.kb["Pss_Dirty"] = int(self.pss), int(self.pss_dirty)
 
-    def text(self) -> str:
-        """__show_smap()."""
-        return "".join(f"{name + ':':<16}{self.kb[name]:8d} kB\n" for name in self.NAMES)
+    def text(self, kinds: bool = False) -> str:
+        """__show_smap(); `kinds`: with what is of no file, of files, and of shared memory."""
+        kb = self.kb
+        if kinds:
+            more = {name: int(value) for name, value in self.kinds.items()}
+            kb = {name: kb[name] for name in self.NAMES[:3]} | more | {name: kb[name] for name in self.NAMES[3:]}
+        return "".join(f"{name + ':':<16}{value:8d} kB\n" for name, value in kb.items())
+
+
+def _is_shmem(vma: Vma) -> bool:
+    return isinstance(vma.private, SharedAnonymous) or (vma.file is not None and isinstance(vma.file.inode, TmpfsInode))
 
 
 def page_facts(mm: Mm, vma: Vma, page: int) -> tuple[bool, int]:
@@ -88,7 +99,7 @@ def smaps_text(k: FsKernel, task: Task) -> str:
     return "".join(out)
 
 
-def smaps_rollup_text(task: Task) -> str:
+def smaps_rollup_text(k: FsKernel, task: Task) -> str:
     """/proc/PID/smaps_rollup: the sums."""
     mm = task.mm
     if mm is None:
@@ -97,7 +108,11 @@ def smaps_rollup_text(task: Task) -> str:
     for vma in mm.vmas:
         counts.add(mm, vma)
     first, last = (mm.vmas[0].start, mm.vmas[-1].end) if mm.vmas else (0, 0)
-    return f"{first:08x}-{last:08x} ---p 00000000 00:00 0 ".ljust(73) + "[rollup]\n" + counts.text()
+    return (
+        f"{first:08x}-{last:08x} ---p 00000000 00:00 0 ".ljust(73)
+        + "[rollup]\n"
+        + counts.text(k.version.at_least("5.3"))
+    )
 
 
 def numa_maps(task: Task) -> str:

@@ -60,7 +60,8 @@ def proc_stat(k: FsKernel) -> str:
     for cpu in range(k.nr_cpus):
         out.append(f"cpu{cpu} " + " ".join(str(t // k.nr_cpus) for t in ticks) + "\n")
     running = sum(1 for t in tasks if t.state_letter == "R")
-    boot = (k.clock.realtime_ns - k.clock.now_ns) // 1_000_000_000
+    shift = time_offsets(k.current.namespaces.get("time")).boottime
+    boot = (k.clock.realtime_ns - k.clock.now_ns - shift) // 1_000_000_000
     out.append(f"intr 0\nctxt {k.cpus.nr_switches}\nbtime {boot}\n")
     out.append(f"processes {k.tasks.nr_forks}\nprocs_running {max(1, running)}\nprocs_blocked 0\n")
     out.append("softirq 0 0 0 0 0 0 0 0 0 0 0\n")

@@ -177,6 +177,7 @@ class Vfs:
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
         self.ptys = 0  # pairs of pseudo-terminals: kernel.pty.nr
+        self.watched_by: Callable[[MappedFile, int, int], int] = lambda epoll, fd, which: -EINVAL  # fs/eventpoll.py's
         self.aio_nr = 0  # requests that contexts have room for
         self.sysctl = Sysctl(k)
         self.sysctl.on_write("kernel.dmesg_restrict", lambda value: setattr(k, "dmesg_restrict", bool(value)))
@@ -422,6 +423,10 @@ class Vfs:
         """Kernel address of an inode's struct inode."""
         assert isinstance(inode, Inode)
         return self.mirror.inode(inode)
+
+    def epoll_target(self, epoll: MappedFile, fd: int, which: int) -> int:
+        """get_epoll_tfile_raw_ptr().  EINVAL, ENOENT."""
+        return self.watched_by(epoll, fd, which)
 
     def file_of(self, k: KernelFace, task: Task, fd: int) -> File:
         """fdget_raw(): the File behind a descriptor, also an O_PATH one; EBADF."""

@@ -18,7 +18,6 @@ from arch.abi.mman import (
 )
 from arch.memory import PhysicalMemory
 from arch.records import dataclass
-from simkernel.kernel.body import Body
 
 # include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
 VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
@@ -216,10 +215,6 @@ class MappedFile(Protocol):
 
         May set `vma.fault = fn(vma, pgoff) -> physical address` for pages that are not the page cache's.
         """
-
-    def remove(self, start: int, length: int) -> Body:
-        """Make a hole in it (`yield from`): 0, or -errno."""
-        ...
 
     def get(self) -> object:
         """get_file(): one more reference."""

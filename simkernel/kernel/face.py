@@ -98,6 +98,10 @@ class Files(Protocol):
         """The file behind a descriptor, or KernelError(EBADF)."""
         ...
 
+    def epoll_target(self, epoll: MappedFile, fd: int, which: int) -> int:
+        """get_epoll_tfile_raw_ptr(): the struct file that an epoll watches by this number, or -errno."""
+        ...
+
     def exec_rights(self, file: MappedFile) -> ExecRights:
         """What a file's inode and mount say about who runs it."""
         ...

@@ -106,6 +106,7 @@ REASONS: dict[str, str] = {
     "perf_events/sigtrap_threads": "no breakpoint events", "prctl/disable-tsc-ctxt-sw-stress-test": "the time stamp counter is not switched off",
     "proc/proc-loadavg-001": "the load average is constant", "proc/proc-multiple-procfs": "one procfs for each pid namespace",
     "proc/proc-subset-pid": "no subset=pid",
+    "timens/futex": "a time namespace moves no wait of a futex", "timens/timerfd": "a time namespace moves no timerfd",
     "timens/gettime_perf": "does not end in time on a loaded host",
     "timers/inconsistency-check": "does not end in time on a loaded host",
     "uevent/uevent_filtering": "devices tell nobody of changes", "vm/ksm_tests -M -p 10": "equal pages are not merged",

@@ -28,6 +28,7 @@ from arch.abi.ioctl import (
     TIOCGDEV,
     TIOCGETD,
     TIOCGEXCL,
+    TIOCGLCKTRMIOS,
     TIOCGPGRP,
     TIOCGPKT,
     TIOCGPTLCK,
@@ -44,6 +45,7 @@ from arch.abi.ioctl import (
     TIOCSCTTY,
     TIOCSETD,
     TIOCSIG,
+    TIOCSLCKTRMIOS,
     TIOCSPGRP,
     TIOCSPTLCK,
     TIOCSTI,
@@ -111,6 +113,8 @@ def tty_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int | Body:
         return 0
     if cmd in SETS:
         return _set_modes(k, tty.slave, *SETS[cmd], arg)
+    if cmd in (TIOCGLCKTRMIOS, TIOCSLCKTRMIOS):
+        return _locks(k, tty.slave, cmd, arg)
     if cmd == TIOCGPTPEER and tty.master:
         return _open_peer(k, tty, arg)
     for group in (_session, _flow, _pair, _plain):
@@ -120,11 +124,32 @@ def tty_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int | Body:
     raise KernelError(ENOTTY, "unknown terminal ioctl")
 
 
+def _unset_locked(new: Termios, old: Termios, locked: Termios) -> None:
+    """unset_locked_termios(): what is locked stays as it was."""
+    for name in ("iflag", "oflag", "cflag", "lflag"):
+        mask = vars(locked)[name]
+        vars(new)[name] = vars(old)[name] & mask | vars(new)[name] & ~mask
+    new.line = old.line if locked.line else new.line
+    new.cc = bytes(a if lock else b for a, b, lock in zip(old.cc, new.cc, locked.cc, strict=True))
+
+
+def _locks(k: FsKernel, tty: TtyEnd, cmd: int, arg: int) -> int:
+    """TIOCGLCKTRMIOS, TIOCSLCKTRMIOS: settings that nobody may change.  EPERM."""
+    if cmd == TIOCGLCKTRMIOS:
+        k.usercopy.copy_to_user(arg, termios_bytes(k, tty.termios_locked, TERMIOS_SIZE))
+        return 0
+    if not k.capable(CAP_SYS_ADMIN):
+        return -EPERM
+    tty.termios_locked = termios_from(k, k.usercopy.copy_from_user(arg, TERMIOS_SIZE), tty.termios_locked)
+    return 0
+
+
 def _set_modes(k: FsKernel, tty: TtyEnd, size: int, flush: bool, arg: int) -> int:
     ret = tty.check_change()
     if ret < 0:
         return ret
     new = termios_from(k, k.usercopy.copy_from_user(arg, size), tty.termios)
+    _unset_locked(new, tty.termios, tty.termios_locked)
     if flush:
         tty.ldisc.flush()
     tty.set_termios(new)

@@ -28,6 +28,7 @@ from arch.abi.termios import (
     IEXTEN,
     ISIG,
     IXON,
+    NCCS,
     ONLCR,
     OPOST,
     PARENB,
@@ -75,6 +76,7 @@ class TtyEnd(PtyEnd):
         self.name = f"ptm{index}" if master else f"pts{index}"
         self.addr = k.mem.alloc(64)
         self.termios = Termios(0, 0, B38400 | CS8 | CREAD, 0) if master else slave_termios()
+        self.termios_locked = Termios(0, 0, 0, 0, bytes(NCCS))  # what nobody may change
         self.ldisc = LineDiscipline(self)
         self.port = bytearray()  # came from the other end, not yet through the discipline
         self.read_wait, self.write_wait = WaitQueue("tty_read"), WaitQueue("tty_write")

@@ -4,7 +4,7 @@ kernel/ptrace.c:__ptrace_may_access()."""
 from __future__ import annotations
 
 from arch.abi.capability import CAP_SYS_PTRACE
-from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP, EPERM, ESRCH
+from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
 from arch.abi.limits import IOV_MAX, PAGE_SIZE
 from arch.errors import Fault, KernelError
 from simkernel.kernel.face import KernelFace
@@ -60,6 +60,12 @@ def sys_kcmp(k: KernelFace, pid1: int, pid2: int, kind: int, idx1: int, idx2: in
     if kind == KCMP_FILE:
         files = [k.vfs.file_of(k, t, i & 0xFFFFFFFF) for t, i in ((first, idx1), (second, idx2))]
         return _order(files[0].addr, files[1].addr)
+    if kind == KCMP_EPOLL_TFD:
+        raw = k.usercopy.copy_from_user(idx2, 12)
+        efd, tfd, toff = (int.from_bytes(raw[i : i + 4], k.mem.byteorder) for i in (0, 4, 8))
+        file = k.vfs.file_of(k, first, idx1 & 0xFFFFFFFF)
+        target = k.vfs.epoll_target(k.vfs.file_of(k, second, efd), tfd, toff)
+        return target if target < 0 else _order(file.addr, target)
     pairs: dict[int, tuple[object, object]] = {
         KCMP_VM: (first.mm, second.mm),
         KCMP_FILES: (first.files, second.files),
@@ -68,8 +74,6 @@ def sys_kcmp(k: KernelFace, pid1: int, pid2: int, kind: int, idx1: int, idx2: in
         KCMP_IO: (first.io_context, second.io_context),
         KCMP_SYSVSEM: (None, None),
     }
-    if kind == KCMP_EPOLL_TFD:
-        raise KernelError(EOPNOTSUPP if idx2 else EFAULT)
     if kind not in pairs:
         raise KernelError(EINVAL)
     one, other = pairs[kind]

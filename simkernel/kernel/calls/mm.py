@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arch.abi.capability import CAP_IPC_LOCK
 from arch.abi.errno import EACCES, EAGAIN, EBADF, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM
+from arch.abi.fcntl import FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     LEGACY_MAP_MASK,
@@ -281,7 +282,7 @@ def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> Body:
     """EINVAL, ENOMEM, EFAULT; EACCES: what is to be emptied (MADV_REMOVE) is no file that can be written."""
     mm = current_mm(k)
     if behavior == MADV_REMOVE and not start % PAGE_SIZE:
-        return (yield from _remove(mm, start, start + page_up(length)))
+        return (yield from _remove(k, mm, start, start + page_up(length)))
     if behavior in DISCARDS and mm.sealed:
         end = start + page_up(length)
         for vma in mm.overlaps(start, end):
@@ -291,7 +292,7 @@ def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> Body:
     return 0
 
 
-def _remove(mm: Mm, start: int, end: int) -> Body:
+def _remove(k: KernelFace, mm: Mm, start: int, end: int) -> Body:
     """madvise_remove(), area by area."""
     covered = 0
     for vma in mm.overlaps(start, end):
@@ -307,7 +308,8 @@ def _remove(mm: Mm, start: int, end: int) -> Body:
             return -EINVAL
         if not vma.shared or not vma.prot & PROT_WRITE:
             return -EACCES
-        ret = yield from vma.file.remove((vma.pgoff * PAGE_SIZE) + low - vma.start, high - low)
+        at, how = vma.pgoff * PAGE_SIZE + low - vma.start, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
+        ret = yield k.call("vfs_fallocate", vma.file.addr, how, at, high - low)
         if ret < 0:
             return ret
         covered += high - low

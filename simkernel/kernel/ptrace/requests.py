@@ -128,7 +128,12 @@ def _peek_siginfo(k: KernelFace, task: Task, addr: int, data: int) -> int:
     queue = task.signal.pending if flags & p.PTRACE_PEEKSIGINFO_SHARED else task.pending
     shown = list(queue)[off : off + count]
     for i, info in enumerate(shown):
-        k.usercopy.copy_to_user(data + 128 * i, k.signals.siginfo(info))
+        try:
+            k.usercopy.copy_to_user(data + 128 * i, k.signals.siginfo(info))
+        except KernelError:
+            if i:
+                return i
+            raise
     return len(shown)
 
 
