@@ -47,7 +47,9 @@ int main(int argc, char **argv)
 }
 """
 SETUP = """mkdir -p /tmp /dev/shm /etc; mount -t tmpfs tmpfs /tmp 2>/dev/null
+mkdir -p /dev/pts; grep -q ' /dev/pts ' /proc/mounts || mount -t devpts -o ptmxmode=666 devpts /dev/pts
 grep -q ' /dev/shm ' /proc/mounts || mount -t tmpfs tmpfs /dev/shm
+chmod 666 /dev/ptmx
 chmod 1777 /dev/shm; mkdir -p /tmp/w; chmod 777 /tmp/w; cd /tmp/w; ifconfig lo 127.0.0.1 up 2>/dev/null
 grep -q nobody /etc/passwd 2>/dev/null || echo 'nobody:x:65534:65534::/:/bin/sh' > /etc/passwd
 """
