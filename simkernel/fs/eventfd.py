@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC
 from arch.abi.fcntl import (
     EFD_SEMAPHORE,
     F_SEAL_SEAL,
@@ -180,8 +180,8 @@ def sys_memfd_create(k: FsKernel, uname: int, flags: int) -> int:
     return fd
 
 
-def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], str]) -> File:
-    """shmem_file_setup(): an open file of an unmounted tmpfs that no directory has."""
+def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], str], private: bool = False) -> File:
+    """shmem_file_setup(): an open file of an unmounted tmpfs that no directory has; `private`: shmem_kernel_file_setup()."""
     vfs = k.vfs
     mnt = vfs.shm_mnt
     if mnt is None:
@@ -195,7 +195,7 @@ def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], s
     inode.i_uid, inode.i_gid, inode.i_nlink = cred.fsuid, cred.fsgid, 0
     dentry = Dentry(name, None, inode)
     dentry.d_dname = show
-    vfs.security.anonymous(dentry)
+    vfs.security.anonymous(dentry, errno=ENOSPC, private=private)
     assert inode.i_fop is not None
     file = vfs.new_file(Path(mnt, dentry), O_RDWR | flags, inode.i_fop, cred)
     file.f_mode |= (

@@ -34,7 +34,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.hooks import ACCESS_MKNOD, DEVICE_BLOCK, DEVICE_CHARACTER
-from simkernel.fs.inode import Cred, Dentry, Inode, Path, inode_permission
+from simkernel.fs.inode import Cred, Dentry, Inode, Path, inode_permission, to_bytes
 from simkernel.fs.landlock_access import check_make, check_refer, check_remove
 from simkernel.fs.namei import (
     LAST_DOT,
@@ -122,7 +122,7 @@ def _vfs_symlink(k: FsKernel, dir_: int, dentry: int, oldname: int) -> int:
     """Make a symbolic link."""
     new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
-    ask(k, "inode_symlink", dir_, dentry, oldname)
+    k.vfs.security.ask("inode_symlink", dir_, dentry, to_bytes(new.target))
     return _made(k, new, new.parent.inode.symlink(new.parent, new.name, new.target, new.cred))
 
 
@@ -215,10 +215,12 @@ def vfs_link_5_11(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, dele
 # --- making names ---
 
 
-def _ask_path(k: FsKernel, where: Path, dentry: int, kind: int, args: tuple[int, ...]) -> None:
+def _ask_path(k: FsKernel, where: Path, new: Pending, kind: int, args: tuple[int, ...]) -> None:
     """security_path_mkdir(), _symlink() or _mknod()."""
-    hook = {S_IFDIR: "path_mkdir", S_IFLNK: "path_symlink"}.get(kind, "path_mknod")
-    k.vfs.security.ask(hook, where, dentry, *args)
+    if kind == S_IFLNK:
+        k.vfs.security.ask("path_symlink", where, new.addr, to_bytes(new.target))
+    else:
+        k.vfs.security.ask("path_mkdir" if kind == S_IFDIR else "path_mknod", where, new.addr, *args)
 
 
 def _make(
@@ -239,7 +241,7 @@ def _make(
     new = Pending(vfs, parent, nd.last, nd.cred)
     new.target = target
     try:
-        _ask_path(k, nd.path, new.addr, kind, asked or args)
+        _ask_path(k, nd.path, new, kind, asked or args)
         given = (*vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
         ret = yield from under_inode_lock(k, parent.inode, function, *given)
     finally:
@@ -343,15 +345,21 @@ def sys_symlink(k: FsKernel, oldname: int, newname: int) -> Body:
 
 def _may_linkat(k: FsKernel, inode: Inode, cred: Cred) -> None:
     """may_linkat(): only what one owns, or could write, and what is safe to keep a second name of.  EPERM."""
-    if not k.vfs.sysctl["fs.protected_hardlinks"] or cred.fsuid == inode.i_uid or cred.capable(CAP_FOWNER, inode):
+    if not k.vfs.sysctl["fs.protected_hardlinks"]:
         return
+    if not _safe_hardlink_source(inode, cred) and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
+        raise KernelError(EPERM, "not a plain file of one's own, or one that may not be written")
+
+
+def _safe_hardlink_source(inode: Inode, cred: Cred) -> bool:
     special = S_IFMT & inode.i_mode != S_IFREG or inode.i_mode & S_ISUID
     if special or inode.i_mode & (S_ISGID | S_IXGRP) == S_ISGID | S_IXGRP:
-        raise KernelError(EPERM, "not a plain file of one's own")
+        return False
     try:
         inode_permission(inode, MAY_READ | MAY_WRITE, cred)
     except KernelError:
-        raise KernelError(EPERM, "a file that one may not write") from None
+        return False
+    return True
 
 
 @syscall("linkat", "int olddfd, const char *oldname, int newdfd, const char *newname, int flags", source="fs/namei.c")

@@ -476,7 +476,7 @@ def create_pipe_files(k: FsKernel, flags: int) -> tuple[File, File]:
     pipe.r_counter = pipe.w_counter = 1
     dentry = Dentry("", None, inode)
     dentry.d_dname = _pipe_name
-    vfs.security.anonymous(dentry)
+    vfs.security.anonymous(dentry, errno=ENFILE)
     path = Path(vfs.pipe_mnt, dentry)
     ends = []
     for access, can, kept in (

@@ -130,7 +130,11 @@ class PseudoInode(Inode):
         child = parent.add(name, PseudoInode(self.i_sb, node, name))
         security = self.i_sb.vfs.security
         if security.watched:
-            security.ask("inode_alloc_security", child.inode)
+            try:
+                security.ask("inode_alloc_security", child.inode)
+            except KernelError:
+                parent.drop(child)
+                raise KernelError(ENOENT, "no room for what modules know of an inode") from None
             self._shown(parent, child, 2)
             security.ask("d_instantiate", child, child.inode)
         return child

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import ENOMEM
+from arch.abi.errno import ENOMEM, ENOSPC
 from arch.errors import KernelError
 from simkernel.fs.inode import Dentry, File, Inode, Mount, Path, SuperBlock
 from simkernel.fs.mirror import Mirror
@@ -96,8 +96,11 @@ class FsSecurity:
         if not self.watched:
             return
         try:
-            self.ask("sb_alloc_security", sb)
-            self.ask("inode_alloc_security", sb.s_root.inode)
+            try:
+                self.ask("sb_alloc_security", sb)
+            except KernelError:
+                raise KernelError(ENOMEM, "no room for what modules know of a file system") from None
+            self.alloc_inode(sb.s_root.inode, ENOMEM)
             self.ask("d_instantiate", sb.s_root, sb.s_root.inode)
             self.ask("sb_set_mnt_opts", sb, 0, 0, 0)
             self.ask("sb_kern_mount", sb)
@@ -168,10 +171,7 @@ class FsSecurity:
         if not watched:
             return
         try:
-            try:
-                self.ask("inode_alloc_security", dentry.inode)
-            except KernelError:
-                raise KernelError(ENOMEM, "no room for what modules know of an inode") from None
+            self.alloc_inode(dentry.inode, ENOSPC)
             if "inode_init_security" in watched:
                 name = self.mirror.dentry(dentry) + self.mirror.struct("struct dentry").offset("d_name")
                 scratch = self.k.mem.alloc(64)
@@ -187,14 +187,20 @@ class FsSecurity:
             raise
         self.ask("d_instantiate", dentry, dentry.inode)
 
-    def anonymous(self, dentry: Dentry, purpose: bytes | None = None) -> None:
-        """A new inode that no directory has; `purpose`: of anon_inode_make_secure_inode()."""
+    def alloc_inode(self, inode: Inode, errno: int) -> None:
+        """security_inode_alloc() of inode_init_always(): a refusal is as if there were no memory, which file systems call by an errno."""
+        try:
+            self.ask("inode_alloc_security", inode)
+        except KernelError:
+            raise KernelError(errno, "no room for what modules know of an inode") from None
+
+    def anonymous(
+        self, dentry: Dentry, purpose: bytes | None = None, errno: int = ENOMEM, private: bool = False
+    ) -> None:
+        """A new inode that no directory has; `purpose`: of anon_inode_make_secure_inode(); `private`: S_PRIVATE, which modules do not see."""
         if not self.watched:
             return
-        try:
-            self.ask("inode_alloc_security", dentry.inode)
-        except KernelError:
-            raise KernelError(ENOMEM, "no room for what modules know of an inode") from None
+        self.alloc_inode(dentry.inode, errno)
         if purpose is not None and "inode_init_security_anon" in self.watched:
             text = self.mirror.string(purpose)
             name = self.mirror.struct("struct qstr").new({"name": text, "len": len(purpose)})
@@ -203,4 +209,5 @@ class FsSecurity:
             finally:
                 self.k.mem.free(name)
                 self.k.mem.free(text)
-        self.ask("d_instantiate", dentry, dentry.inode)
+        if not private:
+            self.ask("d_instantiate", dentry, dentry.inode)

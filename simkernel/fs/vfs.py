@@ -400,6 +400,8 @@ class Vfs:
             self.put_super(inode.i_sb)
 
     def _evict(self, inode: Inode) -> None:
+        if inode.addr:
+            self.security.ask("inode_free_security", inode)
         if inode.xattrs:
             self.k.mm.charge(-xattr_room(inode.xattrs))
             inode.xattrs = None

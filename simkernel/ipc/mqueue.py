@@ -18,6 +18,7 @@ from arch.abi.errno import (
     EMSGSIZE,
     ENAMETOOLONG,
     ENOENT,
+    ENOMEM,
     ENOSPC,
     EPERM,
     ERESTARTSYS,
@@ -44,6 +45,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.fdtable import files_of, fs_of
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, Path, SuperBlock, inode_permission, to_str
 from simkernel.fs.nodes import PseudoFile
+from simkernel.fs.pending import Pending
 from simkernel.fs.vfs import FsType
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import MESSAGE_SIZE, MqNamespace, words
@@ -244,7 +246,23 @@ def _new_queue(k: IpcKernel, root: Dentry, name: str, mode: int, attr: list[int]
             raise KernelError(EINVAL)
     inode = MqInode(k, mode & ~fs_of(k.current).umask, maxmsg, msgsize)
     inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
-    return root.add(name, inode)
+    k.vfs.security.alloc_inode(inode, ENOMEM)
+    made = root.add(name, inode)
+    k.vfs.security.ask("d_instantiate", made, inode)
+    return made
+
+
+def _may_make(k: IpcKernel, root: Dentry, name: str, mode: int) -> None:
+    """vfs_mkobj(): search and write permission, security_inode_create()."""
+    if not k.security_hooks.watched:
+        return
+    cred = k.vfs.cred()
+    new = Pending(k.vfs, root, name, cred)
+    try:
+        cred.ask("inode_permission", root.inode, c.MAY_EXEC | c.MAY_WRITE)
+        k.vfs.security.ask("inode_create", root.inode, new.addr, mode & ~fs_of(k.current).umask | S_IFREG)
+    finally:
+        new.put()
 
 
 @kernel_function(
@@ -262,10 +280,13 @@ def _open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> int:
     fd: int = files.get_unused_fd(bool(oflag & O_CLOEXEC))
     try:
         assert root.children is not None
+        if k.security_hooks.watched:
+            k.vfs.security.ask("inode_permission", root.inode, c.MAY_EXEC)
         dentry = root.children.get(name)
         if dentry is None:
             if not oflag & O_CREAT:
                 raise KernelError(ENOENT)
+            _may_make(k, root, name, mode)
             dentry = _new_queue(k, root, name, mode, wanted)
         else:
             if oflag & O_CREAT and oflag & O_EXCL:
@@ -278,6 +299,12 @@ def _open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> int:
         file = k.vfs.new_file(Path(mnt, dentry), oflag & (O_ACCMODE | O_NONBLOCK), MQUEUE_FOPS)
     except KernelError:
         files.put_unused_fd(fd)
+        raise
+    try:
+        k.vfs.security.ask("file_open", file)
+    except KernelError:
+        files.put_unused_fd(fd)
+        file.put()
         raise
     file.f_mode |= c.FMODE_OPENED | c.FMODE_LSEEK | (c.FMODE_CAN_READ if file.f_mode & c.FMODE_READ else 0)
     k.vfs.mirror.file_flags(file)
@@ -306,6 +333,10 @@ def sys_mq_unlink(k: IpcKernel, u_name: int) -> int:
         CAP_FOWNER
     ):  # the directory is sticky
         return -EPERM
+    if k.security_hooks.watched:
+        k.vfs.security.ask("inode_permission", root.inode, c.MAY_EXEC)
+        k.vfs.security.ask("inode_permission", root.inode, c.MAY_EXEC | c.MAY_WRITE)
+        k.vfs.security.ask("inode_unlink", root.inode, dentry)
     root.inode.unlink(root, dentry)
     k.vfs.evict_if_unused(dentry.inode)
     return 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from arch.abi.errno import E2BIG, EAGAIN, EFBIG, EIDRM, EINTR, EINVAL, ERANGE, ETIME
+from arch.abi.errno import E2BIG, EACCES, EAGAIN, EFBIG, EIDRM, EINTR, EINVAL, ERANGE, ETIME
 from arch.abi.ipc import (
     GETALL,
     GETNCNT,
@@ -255,7 +255,10 @@ def _set_value(k: IpcKernel, sma: SemArray, semnum: int, value: int) -> int:
     if not 0 <= semnum < len(sma.sems):
         raise KernelError(EINVAL)
     sma.check(k, S_IWUGO)
-    sma.ask(k, "semctl", SETVAL)
+    try:
+        sma.ask(k, "semctl", SETVAL)
+    except KernelError:
+        raise KernelError(EACCES) from None
     sma.sems[semnum].value, sma.sems[semnum].pid = value, k.current.tgid
     for undo in sma.undo.values():
         undo[semnum] = 0

@@ -58,7 +58,7 @@ class Segment(IpcObject):
         self.size = size
         self.atime = self.dtime = 0
         self.cpid, self.lpid = k.current.tgid, 0
-        self.file = unlinked_file(k, f"SYSV{key & 0xFFFFFFFF:08x}", 0, _name)
+        self.file = unlinked_file(k, f"SYSV{key & 0xFFFFFFFF:08x}", 0, _name, private=True)
         self.file.f_op = SHM_FILE_OPERATIONS
         self.file.private_data = self
         self.file.f_inode.i_size = size

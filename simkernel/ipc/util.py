@@ -62,7 +62,10 @@ class IpcObject:
         if asked & ~granted & 7 and not k.capable(CAP_IPC_OWNER):
             raise KernelError(EACCES)
         if "ipc_permission" in k.security_hooks.watched:
-            self._asked(k, "ipc_permission", wanted)
+            try:
+                self._asked(k, "ipc_permission", wanted)
+            except KernelError:  # ipcperms() says no more than that it refuses
+                raise KernelError(EACCES) from None
 
     def admit(self, k: KernelFace) -> None:
         """A new one, before it has a place.  KernelError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import ENOTSOCK
+from arch.abi.errno import ENFILE, ENOTSOCK
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRBAND, POLLWRNORM
@@ -130,7 +130,7 @@ def socket_file(k: NetKernel, socket: Socket, flags: int) -> File:
     dentry = Dentry(protocol_name(socket), None, inode)
     dentry.d_dname = _socket_name
     if socket.inode is None:
-        k.vfs.security.anonymous(dentry)
+        k.vfs.security.anonymous(dentry, errno=ENFILE)
     else:
         k.vfs.security.ask("d_instantiate", dentry, inode)
     file: File = k.vfs.new_file(Path(mount, dentry), flags, SOCKET_FILE_OPS)

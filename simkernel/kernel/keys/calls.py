@@ -102,8 +102,7 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
     """key_create_or_update()."""
     if ring.restricted:
         raise KernelError(EPERM)
-    if not ask_permission(k, ring, possessed, KEY_NEED_WRITE):
-        raise KernelError(EACCES)
+    ask_permission(k, ring, possessed, KEY_NEED_WRITE)
     old = ring.links.get((kind.name, text))
     if kind.updatable and old is not None and not old.revoked:
         searcher(k).check(old, possessed, key_.NEED_WRITE)
@@ -244,8 +243,7 @@ def _link(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
 def _unlink(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
     out_of = lookup(k, _signed(ring), key_.NEED_WRITE).key
     found = lookup(k, _signed(number), 0)
-    if not ask_permission(k, found.key, found.possessed, KEY_NEED_UNLINK):
-        raise KernelError(EACCES)
+    ask_permission(k, found.key, found.possessed, KEY_NEED_UNLINK)
     key_.unlink(out_of, found.key)
     return 0
 
@@ -272,8 +270,10 @@ def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -
 def _read(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
     found = lookup(k, _signed(number), 0)
     key = found.key
-    if not ask_permission(k, key, found.possessed, KEY_DEFER_PERM_CHECK):
-        raise KernelError(EACCES)
+    try:
+        ask_permission(k, key, found.possessed, KEY_DEFER_PERM_CHECK)
+    except KernelError:
+        raise KernelError(ENOKEY) from None
     if not searcher(k).may(key, found.possessed, key_.NEED_READ) and not found.possessed:
         raise KernelError(EACCES)
     if not key.type.readable:

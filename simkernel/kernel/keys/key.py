@@ -187,7 +187,7 @@ TYPES = {
 }  # fmt: skip
 
 
-Asked = Callable[[Key, bool, int], bool]  # (key, whether it is possessed, KEY_NEED bit) -> whether nobody refuses
+Asked = Callable[[Key, bool, int], int]  # (key, whether it is possessed, KEY_NEED bit) -> 0 or -errno
 
 
 class Searcher:
@@ -196,6 +196,7 @@ class Searcher:
     def __init__(self, fsuid: int, in_group: Callable[[int], bool], asked: Asked | None = None) -> None:
         self.fsuid, self.in_group = fsuid, in_group
         self.asked = asked  # the security hook, while somebody watches it
+        self.refusal = EACCES  # what the last refusal is called
 
     def may(self, key: Key, possessed: bool, need: int) -> bool:
         """key_task_permission()."""
@@ -207,14 +208,17 @@ class Searcher:
             allowed = key.perm
         if possessed:
             allowed |= key.perm >> KEY_POSSESSOR
+        self.refusal = EACCES
         if allowed & need != need:
             return False
-        return self.asked is None or self.asked(key, possessed, need)
+        answer = self.asked(key, possessed, need) if self.asked is not None else 0
+        self.refusal = -answer or EACCES
+        return not answer
 
     def check(self, key: Key, possessed: bool, need: int) -> None:
         """EACCES."""
         if not self.may(key, possessed, need):
-            raise KernelError(EACCES, "key permissions")
+            raise KernelError(self.refusal, "key permissions")
 
 
 def search(keyring: Key, place: Place, who: Searcher, possessed: bool, now: int, only: Key | None = None) -> Key:

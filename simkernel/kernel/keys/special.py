@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENOKEY
+from arch.abi.errno import EAGAIN, EINVAL, ENOKEY
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.keys.key import (
@@ -71,17 +71,20 @@ def searcher(k: KernelFace) -> Searcher:
     return Searcher(cred.fsuid, lambda gid: gid == cred.fsgid or gid in cred.groups, asked)
 
 
-def _asked(k: KernelFace, key: Key, possessed: bool, need: int) -> bool:
+def _asked(k: KernelFace, key: Key, possessed: bool, need: int) -> int:
     """Needs are bits here, and an enum there."""
-    return ask_permission(k, key, possessed, need.bit_length())
+    try:
+        ask_permission(k, key, possessed, need.bit_length())
+    except KernelError as refused:
+        return -refused.errno
+    return 0
 
 
-def ask_permission(k: KernelFace, key: Key, possessed: bool, need: int) -> bool:
-    """security_key_permission(): a key_ref_t has the possession in its lowest bit."""
-    if "key_permission" not in k.security_hooks.watched:
-        return True
-    with shown_key(k, key) as addr:
-        return not k.security_hooks.call("key_permission", (addr | possessed, k.current.cred.addr, need))
+def ask_permission(k: KernelFace, key: Key, possessed: bool, need: int) -> None:
+    """security_key_permission(): a key_ref_t has the possession in its lowest bit.  KernelError."""
+    if "key_permission" in k.security_hooks.watched:
+        with shown_key(k, key) as addr:
+            ask(k, "key_permission", addr | possessed, k.current.cred.addr, need)
 
 
 def ask_alloc(k: KernelFace, key: Key, flags: int = 0) -> Key:
@@ -222,6 +225,6 @@ def lookup(k: KernelFace, number: int, need: int, create: bool = False) -> KeyRe
     state = found.key.state(k.clock.realtime_ns) if need else 0
     if state:
         raise KernelError(state)
-    if need and not searcher(k).may(found.key, found.possessed, need):
-        raise KernelError(EACCES)
+    if need:
+        searcher(k).check(found.key, found.possessed, need)
     return found

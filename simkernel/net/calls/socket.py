@@ -11,6 +11,7 @@ from arch.abi.errno import (
     EAFNOSUPPORT,
     ECONNABORTED,
     EINVAL,
+    ENFILE,
     ENOTCONN,
     EOPNOTSUPP,
     EPERM,
@@ -85,7 +86,7 @@ def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int
         return refused
     inode = socket_inode(k) if "inode_alloc_security" in k.security_hooks.watched else None
     if inode is not None:
-        k.vfs.security.ask("inode_alloc_security", inode)
+        k.vfs.security.alloc_inode(inode, ENFILE)
     made = yield from _by_family(k, net, family, type_, protocol, kern)
     if k.regs.is_err(made):
         return made

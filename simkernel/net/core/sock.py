@@ -26,7 +26,7 @@ from arch.abi.inet import (
 )
 from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.rtnetlink import RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, AF_INET6, AF_PACKET, AF_UNIX, SOCK_RAW, SOCK_STREAM, SOL_IP
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs.cgroup import Cgroup
@@ -207,8 +207,8 @@ class Sock:
             try:
                 ask(k, "sk_alloc_security", self.addr, family, GFP_KERNEL | GFP_ZERO)
             except KernelError:
-                self.free()
-                raise KernelError(ENOMEM if family == AF_UNIX else ENOBUFS) from None
+                Sock.free(self)  # what is derived from it is not there yet
+                raise KernelError(ENOBUFS if family in (AF_INET6, AF_PACKET) else ENOMEM) from None
 
     def inherit(self, listener: Sock) -> None:
         """sk_clone_lock(): options of the listener are those of its connections, too."""

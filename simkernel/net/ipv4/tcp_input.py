@@ -472,9 +472,9 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     body = packet.packet()
     try:
         connection_asked(k, listener, packet)
+        child = TcpSock(k, listener.net, listener.family, Cubic())
     except KernelError:
         return 0
-    child = TcpSock(k, listener.net, listener.family, Cubic())
     connection_made(k, listener, child)
     child.raddr, child.laddr = addresses(packet)
     child.rport, child.lport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
