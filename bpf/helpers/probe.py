@@ -7,16 +7,19 @@ from arch.errors import Fault, KernelError
 from bpf.helpers import Runtime, kernel_name, prototype, signed
 
 CANONICAL_BITS = 47
+VSYSCALL_ADDR = 0xFFFFFFFFFF600000  # arch/x86/include/uapi/asm/vsyscall.h: is_vsyscall_vaddr()
 
 
 def kernel_errno(rt: Runtime, src: int) -> int:
     """What copy_from_kernel_nofault() answers where nothing can be read: ERANGE if the address is none of the kernel's.
 
-    On x86, since 5.8: the user's half with a page behind it, and what is not canonical.  arch/x86/mm/maccess.c.
+    On x86, since 5.8: the user's half with a page behind it, the vsyscall page, and what is not canonical.  arch/x86/mm/maccess.c.
     """
     arch = rt.host.arch
     if arch is None or not arch.nofault_range or rt.bpf.version.before("5.8"):
         return EFAULT
+    if arch.word == 8 and src & -arch.page_size == VSYSCALL_ADDR:
+        return ERANGE
     canonical = arch.word < 8 or src >> CANONICAL_BITS in (0, (1 << 64 - CANONICAL_BITS) - 1)
     return EFAULT if canonical and src >= arch.map.user_end + arch.page_size else ERANGE
 
@@ -84,7 +87,11 @@ def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
     given="base_perfmon bpf_tracing",
 )
 def probe_read_kernel(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _store(rt, dst, size & 0xFFFFFFFF, _read_kernel(rt, src, size & 0xFFFFFFFF), kernel_errno(rt, src))
+    errno, size = (
+        kernel_errno(rt, src),
+        size & 0xFFFFFFFF,
+    )  # an address that is none of the kernel's is refused at any size
+    return _store(rt, dst, size, None if errno == ERANGE else _read_kernel(rt, src, size), errno)
 
 
 @prototype(

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from arch.abi.errno import EINVAL
 from arch.abi.version import NEWEST
+from arch.architecture import get
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
@@ -223,6 +224,24 @@ def test_probe_read(m):
     assert m.run(faulty) == 0  # a user address: refused, and the buffer cleared
     assert m.run(faulty.replace("probe_read_kernel", "probe_read_user")) == ord("z")
     assert m.run(faulty.replace("bpf_probe_read_kernel", "bpf_probe_read")) == ord("z")
+
+
+@pytest.mark.parametrize(
+    "address, size, answer",
+    [
+        (0xFFFFFFFFFF600000, 8, -34),
+        (0xFFFFFFFFFF601000, 8, -14),
+        (0, 0, -34),
+        (0x1234, 0, -34),
+        (0xFFFFFFFFFFFFF000, 8, -14),
+    ],
+)
+def test_addresses_that_are_none_of_the_kernels(address, size, answer):
+    """As Linux 6.1 of Debian answered: the vsyscall page, and user addresses whatever the size."""
+    m = Machine("6.1")
+    m.host.arch = get("x86_64")
+    program = f"r1 = r10\nr1 += -8\nr2 = {size}\nr3 = {address} ll\ncall bpf_probe_read_kernel\nexit"
+    assert m.run(program) == answer & 0xFFFFFFFF
 
 
 def test_a_fault_leaves_the_buffer_alone_in_4_1():
