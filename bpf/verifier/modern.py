@@ -184,7 +184,7 @@ def _verify(request: VerifyRequest) -> Verdict:
     ret = _check_and_rewrite(env)
     env.forget_states()
     _print_stats(env)
-    if env.log.level and env.log.full:
+    if env.log.level and env.log.truncated:
         ret = -ENOSPC
     return _verdict(env, ret)
 

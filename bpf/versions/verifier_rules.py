@@ -161,6 +161,14 @@ class Rules:
         "a static function whose prototype asks for other than numbers and contexts fits without a word",
     )
     null_is_not_nonnull: bool = since("7.0", "-", "a known NULL is refused for an argument tagged arg:nonnull")
+    locks_across_functions: bool = since(
+        "6.9", "a44b1334aadd", "static functions are called, and left, with a lock held"
+    )
+    sleeping_functions_known: bool = since(
+        "6.15", "e2d8f560d176", "which global functions may sleep is known where they are called"
+    )
+    sleepable_place_named: bool = since("7.0", "-", "why a global function must not sleep where it is called is named")
+    log_rolls: bool = since("6.4", "121664093803", "a log that is too long for the buffer keeps its end")
     lines_have_places: bool = since(
         "6.9", "7cc13adbd057", "source lines are told with file and number, and once for several places in them"
     )

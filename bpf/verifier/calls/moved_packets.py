@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from bpf import uapi
-from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL
+from bpf.helpers.kfunc_rows import rows_of
+from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL, Insn
 from bpf.verifier.access.slot_objects import invalidate
 from bpf.verifier.domain.types import (
     DYNPTR_TYPE_SKB,
@@ -43,6 +45,24 @@ def helper_moves_packet(env: Env, func_id: int) -> bool:
 
 def function_moves_packet(env: Env, subprog: int) -> bool:
     """A function calls such a helper, itself or through others: mark_subprog_changes_pkt_data()."""
+    return _function_calls(env, subprog, lambda insn: insn.src_reg == 0 and helper_moves_packet(env, insn.imm))
+
+
+def function_may_sleep(env: Env, subprog: int) -> bool:
+    """A function calls what may sleep, itself or through others: mark_subprog_might_sleep()."""
+
+    def sleeps(insn: Insn) -> bool:
+        if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
+            rows = rows_of(env.vmlinux.name_of(insn.imm), env.version)
+            return any("sleepable" in row.flags.split() for row in rows)
+        proto = get_func_proto(insn.imm, env)
+        return proto is not None and proto.might_sleep
+
+    return _function_calls(env, subprog, sleeps)
+
+
+def _function_calls(env: Env, subprog: int, wanted: Callable[[Insn], bool]) -> bool:
+    """There is such a call in a function, or in those that it calls."""
     seen: set[int] = set()
     waiting = [subprog]
     while waiting:
@@ -56,6 +76,6 @@ def function_moves_packet(env: Env, subprog: int) -> bool:
                 continue
             if insn.src_reg == BPF_PSEUDO_CALL:
                 waiting.append(env.find_subprog(idx + insn.imm + 1))
-            elif insn.src_reg == 0 and helper_moves_packet(env, insn.imm):
+            elif wanted(insn):
                 return True
     return False

@@ -17,8 +17,9 @@ from bpf.uapi import HELPER_NAMES
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_not_init, mark_reg_read, mark_unknown
 from bpf.verifier.access.slot_objects import DYNPTR_LOCAL
+from bpf.verifier.access.trust import in_sleepable
 from bpf.verifier.calls.arg_match import check_subprog_call
-from bpf.verifier.calls.moved_packets import forget_packet_pointers, function_moves_packet
+from bpf.verifier.calls.moved_packets import forget_packet_pointers, function_may_sleep, function_moves_packet
 from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
@@ -109,9 +110,37 @@ def _is_global(env: Env, subprog: int, caller: FuncState) -> bool:
         if refused.errno == EFAULT:
             raise
         if is_global:
+            _check_held(env, subprog)
             name = f" ('{env.subprog_name(subprog)}')" if env.rules.globals_when_called else ""
             env.reject(refused.errno, f"Caller passes invalid args into func#{subprog}{name}")
+    if is_global:
+        _check_held(env, subprog)
     return is_global
+
+
+def _check_held(env: Env, subprog: int) -> None:
+    """What a global function does is not known to who calls it with a lock, or where nothing may sleep."""
+    held = env.cur.held
+    if held.lock is not None and env.rules.locks_across_functions:
+        env.verbose("global function calls are not allowed while holding a lock,\n")
+        env.reject(EINVAL, "use static function instead")
+    if env.rules.sleeping_functions_known:
+        if (held.preempt or held.rcu or not in_sleepable(env)) and function_may_sleep(env, subprog):
+            if env.rules.sleepable_place_named:
+                place = (
+                    "rcu_read_lock region"
+                    if held.rcu
+                    else "non-preemptible region"
+                    if held.preempt
+                    else "non-sleepable prog"
+                )
+                env.reject(EINVAL, f"sleepable global function {env.subprog_name(subprog)}() called in {place}")
+            env.verbose("global functions that may sleep are not allowed in non-sleepable context,\n")
+            env.verbose("i.e., in a RCU/IRQ/preempt-disabled section, or in\n")
+            env.reject(EINVAL, "a non-sleepable BPF program context")
+    elif held.preempt:
+        env.verbose("global function calls are not allowed with preemption disabled,\n")
+        env.reject(EINVAL, "use static function instead")
 
 
 def _skip_global(env: Env, subprog: int, caller: FuncState) -> None:

@@ -68,7 +68,8 @@ def check_attach_btf_id(env: Env) -> None:
         return
     name, proto = _check_target(env)
     if kind == uapi.BPF_PROG_TYPE_LSM and env.rules.lsm_disabled_hooks and name in _DISABLED_HOOKS:
-        env.reject(EINVAL, f"attach_btf_id {env.request.attach_btf_id} points to disabled hook")
+        name = env.vmlinux.name_of(env.request.attach_btf_id)
+        env.reject(EINVAL, f"attach_btf_id {env.request.attach_btf_id} points to disabled hook {name}")
     env.facts.attach_func_proto = proto
     env.facts.attach_func_name = name
     target = env.attach_prog

@@ -10,7 +10,7 @@ from bpf.verifier.env import Env
 
 def verbose_linfo(env: Env, insn_idx: int, prefix: str) -> None:
     """The source line an instruction belongs to, unless it was printed last."""
-    if not env.line_info or not env.log.level or env.log.full or insn_idx >= len(env.insns):
+    if not env.line_info or not env.log.level or (env.log.full and not env.log.rolls) or insn_idx >= len(env.insns):
         return
     number = max(0, bisect_right(env.line_info, insn_idx, key=itemgetter(0)) - 1)
     if number == env.prev_linfo:

@@ -49,6 +49,7 @@ from bpf.verifier.domain.types import (
 BPF_LOG_LEVEL1: Final = 1
 BPF_LOG_LEVEL2: Final = 2
 BPF_LOG_STATS: Final = 4
+BPF_LOG_FIXED: Final = 8  # since 6.4: what does not fit is left out
 BPF_LOG_LEVEL: Final = BPF_LOG_LEVEL1 | BPF_LOG_LEVEL2
 BPF_LOG_MASK: Final = BPF_LOG_LEVEL | BPF_LOG_STATS
 
@@ -59,10 +60,12 @@ _MAX_MESSAGE: Final = 1023  # bytes of one message: BPF_VERIFIER_TMP_LOG_SIZE le
 class Log:
     """The user's log buffer.  `level` 0 means that nobody wants one."""
 
-    __slots__ = ("_chunks", "_joined", "level", "limit", "used")
+    __slots__ = ("_chunks", "_joined", "level", "limit", "longest", "rolls", "used")
 
-    def __init__(self, level: int, size: int | None) -> None:
+    def __init__(self, level: int, size: int | None, rolls: bool = False) -> None:
         self.level = level
+        self.rolls = rolls  # what does not fit drives out the beginning
+        self.longest = 0  # it ever was, in bytes
         self.limit = None if size is None else size - 1  # bytes that fit before the NUL
         self.used = 0
         self._chunks: list[str] = []
@@ -70,14 +73,15 @@ class Log:
 
     def write(self, text: str) -> None:
         """Append one message: bpf_verifier_vlog()."""
-        if not self.level or (self.limit is not None and self.used >= self.limit):
+        if not self.level or (self.full and not self.rolls):
             return
         if len(text) > _MAX_MESSAGE:
             text = text[:_MAX_MESSAGE]
-        if self.limit is not None and self.used + len(text) > self.limit:
+        if self.limit is not None and self.used + len(text) > self.limit and not self.rolls:
             text = text[: self.limit - self.used]
         self._chunks.append(text)
         self.used += len(text)
+        self.longest = max(self.longest, self.used)
         if len(self._chunks) > _MAX_CHUNKS:
             # many short strings cost more memory than their text
             self._joined.append("".join(self._chunks))
@@ -93,7 +97,7 @@ class Log:
 
     def reset(self, position: int) -> None:
         """Forget what was written after `position`: bpf_vlog_reset()."""
-        if not self.level or self.full:
+        if not self.level or (self.full and not self.rolls):
             return
         while self.used > position:
             last = self._chunks.pop() if self._chunks else self._joined.pop()
@@ -109,9 +113,15 @@ class Log:
         return self.limit is not None and self.used >= self.limit
 
     @property
+    def truncated(self) -> bool:
+        """It did not fit, now or before something was forgotten: bpf_vlog_finalize()."""
+        return self.limit is not None and self.longest > self.limit if self.rolls else self.full
+
+    @property
     def text(self) -> str:
         """All of it."""
-        return "".join(self._joined) + "".join(self._chunks)
+        whole = "".join(self._joined) + "".join(self._chunks)
+        return whole if self.limit is None or not self.rolls else whole[max(0, len(whole) - self.limit) :]
 
 
 # ---- types ----

@@ -35,6 +35,7 @@ from bpf.verifier.domain.types import (
     MEM_USER,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
+    PTR_TO_DYNPTR,
     PTR_TO_MAP_KEY,
     PTR_TO_MAP_VALUE,
     PTR_TO_MEM,
@@ -142,6 +143,8 @@ def _attributes(v: Value, folded: bool) -> str:
         found.append(f"r={unsigned(v.raw1 & U64_MAX)}")
     if base == PTR_TO_MEM:
         found.append(f"sz={unsigned(v.raw1)}")
+    if base == PTR_TO_DYNPTR:
+        found.append(f"type={DYNPTR_NAMES.get(v.raw1, '<unknown>')}")
     if not v.var_off[1]:
         if v.var_off[0]:
             found.append(f"imm={signed(as_s64(v.var_off[0]))}")

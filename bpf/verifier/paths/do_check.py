@@ -252,7 +252,9 @@ def _check_call(env: Env, insn: Insn) -> None:
         or insn.cls == BPF_JMP32
     ):
         env.reject(EINVAL, "BPF_CALL uses reserved fields")
-    if env.cur.held.lock is not None and (kind == BPF_PSEUDO_CALL or not _allowed_under_lock(env, insn.imm)):
+    own = kind == BPF_PSEUDO_CALL and not env.rules.locks_across_functions
+    other = kind != BPF_PSEUDO_CALL
+    if env.cur.held.lock is not None and (own or (other and not _allowed_under_lock(env, insn.imm))):
         env.reject(EINVAL, "function calls are not allowed while holding a lock")
     if kind == BPF_PSEUDO_CALL:
         check_func_call(env, insn)
@@ -409,8 +411,10 @@ def _check_exit(env: Env, insn: Insn) -> bool:
     """True: the path is at its end; False: back in the caller."""
     if insn.src_kind == BPF_X or insn.imm or insn.src_reg or insn.dst_reg or insn.cls == BPF_JMP32:
         env.reject(EINVAL, "BPF_EXIT uses reserved fields")
-    if env.cur.held.lock is not None:
-        env.reject(EINVAL, "bpf_spin_unlock is missing")
+    returns = len(env.cur.frames) > 1 and env.rules.locks_across_functions
+    if env.cur.held.lock is not None and not returns:
+        last = "BPF_EXIT instruction in main prog cannot be used inside bpf_spin_lock-ed region"
+        env.reject(EINVAL, last if env.rules.sections_end_with_program else "bpf_spin_unlock is missing")
     if not env.rules.sections_end_with_program:
         check_sections_left(env, "")
     if check_reference_leak(env):

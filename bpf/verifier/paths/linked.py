@@ -7,6 +7,7 @@ from bpf.isa.insn import BPF_ADD
 from bpf.verifier.domain import scalar
 from bpf.verifier.domain.bounds import reg_bounds_sync, zext_32_to_64
 from bpf.verifier.domain.state import ADD_CONST, ADD_CONST32, LinkedReg, Reg, Value, VerifierState, known_scalar
+from bpf.verifier.domain.tnum import tnum_add, tnum_const
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 
@@ -39,7 +40,11 @@ def _at_distance(env: Env, known: Value, old: Value) -> Value:
     new = known.copy()
     scalar.apply_as(env.rules, BPF_ADD, new, known_scalar((old.off - known.off) & U64_MAX), False)
     new.id, new.off = old.id, old.off
-    if env.rules.differences_linked:
+    if not env.rules.differences_linked:
+        new.var_off = tnum_add(
+            known.var_off, tnum_const((old.off - known.off) & U64_MAX)
+        )  # bounds teach it nothing yet
+    else:
         if (old.id | known.id) & ADD_CONST32:
             zext_32_to_64(new)
         reg_bounds_sync(new)
