@@ -262,8 +262,8 @@ class Env:
         self.sleepable = bool(flags & BPF_F_SLEEPABLE)
         self.insns: list[Insn] = list(request.insns)
         self.aux = [InsnAux(i) for i in range(len(self.insns))]
-        rolls = rules_of(request.version).log_rolls and not request.log_level & BPF_LOG_FIXED
-        self.log = Log(request.log_level, request.log_size, rolls)
+        rules = rules_of(request.version)
+        self.log = Log(request.log_level, request.log_size, rules.log_rolls and not request.log_level & BPF_LOG_FIXED)
         self.level = request.log_level & 3
         self.facts = ProgFacts()
         # privileges
