@@ -20,7 +20,7 @@ from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.cgroup import CgroupPrograms
 from bpf.face import BpfHost, Detach, FdObject, Link, Prog
-from bpf.maps.base import BpfMap, MapAttr, map_of_fd
+from bpf.maps.base import BpfMap, MapAttr, StructOps, map_of_fd
 from bpf.maps.info import KptrField
 from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
@@ -144,7 +144,7 @@ class Bpf:
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
         self.rings = Rings()
-        self.congestion_controls: set[str] = set()  # that programs supply: tcp_cong_list
+        self.congestion_controls: dict[str, StructOps] = {}  # that programs supply: tcp_cong_list
         # For tests of programs: gets the names of a helper that a program calls, and the call; gives what is called instead.
         self.intercept: Callable[[Sequence[str], HelperCall], HelperCall] | None = None
         self.counting = False  # the same: counts of instructions are kept for programs loaded from now on

@@ -8,6 +8,7 @@ from __future__ import annotations
 from arch.abi.limits import U32_MAX
 from bpf.helpers import Runtime
 from bpf.helpers.kfunc_rows import KfuncSet, declare, kfunc
+from bpf.packet.skbuff import Sock
 
 #  who may call them, where they are registered, their module
 TEST = KfuncSet("tc tracing syscall", "net/bpf/test_run.c")
@@ -117,13 +118,72 @@ def takes_and_gives_nothing(rt: Runtime) -> int:
     return 0
 
 
+class _Tcp:
+    """Members of a struct tcp_sock."""
+
+    def __init__(self, rt: Runtime, sk: int) -> None:
+        self.sk, self.sock = sk, Sock(rt.host, sk)
+
+    def get(self, member: str) -> int:
+        return self.sock.read(self.sk, f"tcp_sock.{member}")
+
+    def put(self, member: str, value: int) -> None:
+        self.sock.write(self.sk, f"tcp_sock.{member}", value & U32_MAX)
+
+
+@kfunc("tcp_reno_ssthresh", RENO)
+def tcp_reno_ssthresh(rt: Runtime, sk: int) -> int:
+    """Half of the window."""
+    return max(_Tcp(rt, sk).get("snd_cwnd") >> 1, 2)
+
+
+@kfunc("tcp_reno_undo_cwnd", RENO)
+def tcp_reno_undo_cwnd(rt: Runtime, sk: int) -> int:
+    """What it was before the loss that was none."""
+    tcp = _Tcp(rt, sk)
+    return max(tcp.get("snd_cwnd"), tcp.get("prior_cwnd"))
+
+
+@kfunc("tcp_slow_start", RENO)
+def tcp_slow_start(rt: Runtime, sk: int, acked: int) -> int:
+    """One segment more for each that was acknowledged; what is left."""
+    tcp, acked = _Tcp(rt, sk), acked & U32_MAX
+    before = tcp.get("snd_cwnd")
+    cwnd = min(before + acked, tcp.get("snd_ssthresh"))
+    tcp.put("snd_cwnd", min(cwnd, tcp.get("snd_cwnd_clamp")))
+    return acked - (cwnd - before) & U32_MAX
+
+
+@kfunc("tcp_cong_avoid_ai", RENO)
+def tcp_cong_avoid_ai(rt: Runtime, sk: int, every: int, acked: int) -> int:
+    """One segment more for `every` acknowledged."""
+    tcp, every = _Tcp(rt, sk), max(every & U32_MAX, 1)
+    cwnd, count = tcp.get("snd_cwnd"), tcp.get("snd_cwnd_cnt")
+    if count >= every:
+        count, cwnd = 0, cwnd + 1
+    count += acked & U32_MAX
+    tcp.put("snd_cwnd_cnt", count % every)
+    tcp.put("snd_cwnd", min(cwnd + count // every, tcp.get("snd_cwnd_clamp")))
+    return 0
+
+
+@kfunc("tcp_reno_cong_avoid", RENO)
+def tcp_reno_cong_avoid(rt: Runtime, sk: int, ack: int, acked: int) -> int:
+    """Slow start, then one segment more for each window."""
+    tcp = _Tcp(rt, sk)
+    slow = tcp.get("snd_cwnd") < tcp.get("snd_ssthresh")
+    limited = tcp.get("snd_cwnd") < 2 * tcp.get("max_packets_out") if slow else tcp.get("is_cwnd_limited")
+    if not limited:
+        return 0
+    if slow:
+        acked = tcp_slow_start(rt, sk, acked)
+        if not acked:
+            return 0
+    return tcp_cong_avoid_ai(rt, sk, tcp.get("snd_cwnd"), acked)
+
+
 # Functions that the verifier knows and that no program can be run with.
 declare("crash_kexec", CRASH, "destructive", missing="a body")
-declare("tcp_reno_ssthresh", RENO, missing="a body")
-declare("tcp_reno_cong_avoid", RENO, missing="a body")
-declare("tcp_reno_undo_cwnd", RENO, missing="a body")
-declare("tcp_slow_start", RENO, missing="a body")
-declare("tcp_cong_avoid_ai", RENO, missing="a body")
 declare("cubictcp_init", CUBIC, missing="a body")
 declare("cubictcp_recalc_ssthresh", CUBIC, missing="a body")
 declare("cubictcp_cong_avoid", CUBIC, missing="a body")

@@ -19,7 +19,7 @@ from arch.errors import KernelError
 from arch.records import dataclass
 from bpf import uapi
 from bpf.btf import Btf
-from bpf.face import BpfHost, FdObject, ProgArrayOwner
+from bpf.face import BpfHost, FdObject, Prog, ProgArrayOwner
 from bpf.maps.info import KptrField, MapInfo
 from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
@@ -101,13 +101,25 @@ def flags_access_ok(flags: int) -> bool:
     return flags & both != both
 
 
+class StructOps(Protocol):
+    """A struct of functions that programs supply, while others use it: StructOpsMap."""
+
+    members: dict[str, Prog]  # by the struct's member
+
+    def number(self, member: str) -> int:
+        """Another member."""
+
+    def get(self) -> None: ...
+    def put(self) -> None: ...
+
+
 class Board(Protocol):
     """What a map needs of the machine's BPF: bpf.board.Bpf."""
 
     host: BpfHost
     version: KernelVersion
     memory_limit: int  # bytes that one map may take
-    congestion_controls: set[str]
+    congestion_controls: dict[str, StructOps]
     rings: Rings
     mapped_socks: dict[int, set[BpfMap]]  # address of a struct sock -> the maps that it is in
     psocks: dict[int, Psock]  # and the programs that it has from them

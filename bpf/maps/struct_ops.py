@@ -29,7 +29,6 @@ NAME_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
     commit="85d33df357b6",
     struct="bpf_struct_ops_map",
     probe=Probe(needs="vmlinux_type", errno=ENOTSUPP),
-    missing="registered congestion control is not used by connections",
     text="value",
 )
 class StructOpsMap(BpfMap):
@@ -68,6 +67,7 @@ class StructOpsMap(BpfMap):
         self.user_value = bytes(value.size)
         self.state = STATE_INIT
         self.progs: list[Prog] = []
+        self.members: dict[str, Prog] = {}
 
     def free_elements(self) -> None:
         self._put_progs()
@@ -76,7 +76,7 @@ class StructOpsMap(BpfMap):
     def _put_progs(self) -> None:
         for prog in self.progs:
             prog.put()
-        self.progs = []
+        self.progs, self.members = [], {}
 
     # ---- the value ----
 
@@ -156,6 +156,7 @@ class StructOpsMap(BpfMap):
                 raise refuse(EINVAL, f"not a program for {name}")
             prog.get()
             self.progs.append(prog)
+            self.members[name] = prog
             kernel[at : at + word] = prog.text.to_bytes(word, order)
             user[at : at + word] = prog.id.to_bytes(word, order)
 
@@ -184,13 +185,19 @@ class StructOpsMap(BpfMap):
         if not (given["ssthresh"] and given["undo_cwnd"] and (given["cong_avoid"] or given["cong_control"])):
             raise refuse(EINVAL)
         name = bytes(user[places["name"] : places["name"] + 16]).split(b"\0")[0].decode()
-        self.bpf.congestion_controls.add(name)
+        self.bpf.congestion_controls[name] = self
         return name
+
+    def number(self, member: str) -> int:
+        """A member of the registered struct that is a number."""
+        found = next(each for each in self.struct.members if each.name == member)
+        at, size = self.data_at + found.bit_offset // 8, self.btf_of_kernel.size_of(found.type)
+        return int.from_bytes(self.user_value[at : at + size], self.mem.byteorder)
 
     def delete(self, key: bytes) -> None:
         """bpf_struct_ops_map_delete_elem()."""
         if self.state != STATE_INUSE:
             raise refuse(EINPROGRESS if self.state == STATE_TOBEFREE else ENOENT)
         self.state = STATE_TOBEFREE
-        self.bpf.congestion_controls.discard(self.registered)
+        self.bpf.congestion_controls.pop(self.registered, None)
         self.put()

@@ -1952,7 +1952,24 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_NO_CE,
 	CA_EVENT_ECN_IS_CE,
 };
-struct rate_sample;
+struct rate_sample {
+	u64 prior_mstamp;
+	u32 prior_delivered;
+	u32 prior_delivered_ce; /* since 5.17 */
+	s32 delivered;
+	s32 delivered_ce; /* since 5.17 */
+	long interval_us;
+	u32 snd_interval_us;
+	u32 rcv_interval_us;
+	long rtt_us;
+	int losses;
+	u32 acked_sacked;
+	u32 prior_in_flight;
+	u32 last_end_seq; /* since 5.17 */
+	bool is_app_limited;
+	bool is_retrans;
+	bool is_ack_delayed;
+};
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *);
 	void (*cong_avoid)(struct sock *, u32, u32);

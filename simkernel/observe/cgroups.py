@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from arch.abi.errno import EFAULT
+from arch.abi.errno import EFAULT, ENOENT
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.socket import AF_INET, AF_INET6, SOCKADDR_STORAGE
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.cgroup import group_gone, is_err_value, run_cgroup
@@ -34,6 +35,7 @@ from simkernel.net.core.programs import (
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
 from simkernel.observe.choosers import Choosers, ReuseportProgram, reuseport_program
+from simkernel.observe.congestion import MapOps
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.psock import SocketJudges
 from simkernel.observe.tc import TcClassifier, classifier_of_fd
@@ -218,6 +220,12 @@ class CgroupNet(_Base, NetPrograms):
 
     def congestion_controls(self) -> frozenset[str]:
         return frozenset(self.bpf.congestion_controls)
+
+    def congestion(self, name: str) -> MapOps:
+        found = self.bpf.congestion_controls.get(name)
+        if found is None:
+            raise KernelError(ENOENT, "no such congestion control")
+        return MapOps(self.bpf, name, found)
 
     def sock_cloned(self, parent: Sock, child: Sock) -> None:
         for owner in list(self.bpf.maps.objects.values()):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAFNOSUPPORT, EBADFD, EINVAL, ENOENT, ENOTSUPP, EPROTOTYPE, ESOCKTNOSUPPORT
+from arch.abi.errno import EAFNOSUPPORT, EBADFD, EBUSY, EINVAL, ENOENT, ENOTSUPP, EPROTOTYPE, ESOCKTNOSUPPORT
 from arch.abi.in6 import SIN6_LEN_RFC2133
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.limits import OVERFLOWUID
-from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, SOL_TCP, TCP_SAVED_SYN
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, SOL_TCP, TCP_CONGESTION, TCP_SAVED_SYN
 from arch.errors import KernelError
 from simkernel.fs.cgroup import Cgroup
 from simkernel.net.calls.sockopt import get_option, set_option
@@ -20,6 +20,8 @@ from simkernel.net.ipv4.udp import lookup
 from simkernel.net.ipv6.af_inet6 import bind_inet6
 from simkernel.net.reuseport import Four, group_of, in_group
 from simkernel.observe.face import WatchedKernel
+
+CDG = b"cdg"  # keeps a pointer where programs keep numbers
 
 
 class Sockets:
@@ -44,7 +46,22 @@ class Sockets:
 
     def setsockopt(self, sk: int, level: int, name: int, value: bytes) -> int:
         """0 or -errno."""
-        return set_option(self.k, self._sock(sk), level, name, value)
+        sock = self._sock(sk)
+        if (level, name) == (SOL_TCP, TCP_CONGESTION) and isinstance(sock, TcpSock):
+            return self._set_congestion(sock, value)
+        return set_option(self.k, sock, level, name, value)
+
+    def _set_congestion(self, sk: TcpSock, value: bytes) -> int:
+        """sol_tcp_sockopt_congestion(): a control's init() may ask for another one, whose init() may not."""
+        if len(value) >= len(CDG) and value.split(b"\0")[0] == CDG:
+            return -ENOTSUPP
+        if sk.changing_congestion:
+            return -EBUSY
+        sk.changing_congestion = True
+        try:
+            return set_option(self.k, sk, SOL_TCP, TCP_CONGESTION, value)
+        finally:
+            sk.changing_congestion = False
 
     def getsockopt(self, sk: int, level: int, name: int) -> bytes | int:
         """The value or -errno; TCP_SAVED_SYN stays for user space."""

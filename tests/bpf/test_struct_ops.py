@@ -88,11 +88,11 @@ def test_congestion_control_is_registered_once_and_taken_back() -> None:
     assert t.update(fd, t.value(name=b"mine", key=1, **members)) == -EINVAL
     assert t.delete(fd) == -ENOENT
     assert t.update(fd, t.value(name=b"mine", **members)) == 0
-    assert names == {"mine"}
+    assert set(names) == {"mine"}
     assert t.update(fd, t.value(name=b"mine", **members)) == -EBUSY
     assert t.update(other, t.value(name=b"mine", **members)) == -EEXIST
     assert [t.delete(fd), t.delete(fd)] == [0, -EINPROGRESS]
-    assert names == set()
+    assert not names
 
 
 def test_only_structs_that_programs_may_be() -> None:
@@ -123,3 +123,44 @@ def test_a_member_of_the_struct_for_tests_runs_on_a_state() -> None:
     assert t.calls.syscall("bpf", uapi.BPF_PROG_TEST_RUN, at, 80) == 0
     assert int.from_bytes(t.calls.read(at + 4, 4), "little") == 42
     assert int.from_bytes(t.calls.read(state, 4), "little") == 7
+
+
+def test_connections_use_congestion_control_of_programs() -> None:
+    """Its functions run where 6.1 calls them; it is there until the last sock has let go of it."""
+    t = Tool()
+    fd = t.map(VALUE)  # a program with descriptor 0 would be none
+    names = ("init", "release", "ssthresh", "undo_cwnd", "cong_avoid", "cwnd_event", "in_ack_event")
+    sources = {"cong_avoid": "r1 = *(u64 *)(r1 + 0)\nr2 = 77\n*(u32 *)(r1 + SND_CWND) = r2\nr0 = 0\nexit"}
+    types = t.machine.kernel.types
+    cwnd = str(types.offsetof("struct tcp_sock", "snd_cwnd"))
+    made = {
+        name: t.program("tcp_congestion_ops", name, sources.get(name, "r0 = 2\nexit").replace("SND_CWND", cwnd))
+        for name in names
+    }
+    assert t.update(fd, t.value(name=b"mine", **made)) == 0
+    bpf = t.machine.kernel.observer.bpf
+    bpf.stats_enabled = 1
+    call, task = t.calls.syscall, t.calls
+    listener, client = call("socket", 2, 1, 0), call("socket", 2, 1, 0)
+    for each in (listener, client):
+        assert call("setsockopt", each, 6, 13, t.put(b"mine"), 4) == 0
+    address = t.put(bytes((2, 0, 0x30, 0x39, 127, 0, 0, 1)) + bytes(8))
+    assert call("bind", listener, address, 16) == 0 and call("listen", listener, 5) == 0
+    assert call("connect", client, address, 16) == 0
+    server = call("accept4", listener, 0, 0, 0)
+    assert server > 0
+    data = t.put(bytes(3000))
+    assert call("write", client, data, 3000) == 3000
+    assert call("read", server, data, 3000) == 3000
+    supplied = bpf.congestion_controls["mine"]
+    runs = {name: prog.run_cnt for name, prog in supplied.members.items()}
+    assert runs["init"] == 2 and min(runs[name] for name in ("cong_avoid", "in_ack_event", "cwnd_event")) >= 1
+    sock = next(sk for sk in t.machine.kernel.net.socks.values() if sk.lport != 12345 and sk.rport == 12345)
+    assert sock.cwnd == 77 and sock.congestion_name == "mine"
+    assert t.delete(fd) == 0 and call("setsockopt", call("socket", 2, 1, 0), 6, 13, t.put(b"mine"), 4) == -ENOENT
+    assert call("setsockopt", client, 6, 13, t.put(b"cubic"), 5) == 0
+    released = supplied.members["release"]
+    assert released.run_cnt == 1 and call("close", fd) == 0 and not supplied.freed
+    for each in (client, server, listener):
+        assert call("close", each) == 0
+    assert supplied.freed

@@ -21,7 +21,6 @@ REASONS = {
     "sockmap_ktls": "TLS in the kernel",
     "migrate_reuseport": "programs that choose a socket: connections that wait move to another listener",
     "select_reuseport": "programs that choose a socket: a SYN with data in it",
-    "bpf_tcp_ca": "congestion control of programs that connections use",
     "cgroup_v1v2": "cgroup v1",
     "mptcp": "MPTCP",
 }

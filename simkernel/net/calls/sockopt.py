@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
-from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
+from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
 from arch.abi.in6 import IPV6_FLOWLABEL_MGR
 from arch.abi.inet import (
     ICMP_FILTER,
@@ -120,6 +120,7 @@ from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
+from simkernel.net.ipv4.tcp_cong import find_control
 from simkernel.net.ipv4.tcp_options import get_tcp_option, set_tcp_option
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.tcp_zerocopy import TCP_ZEROCOPY_RECEIVE, ZEROCOPY_SIZE, zerocopy_receive
@@ -189,7 +190,6 @@ SKF_AD_MAX = 64  # linux/filter.h
 WHOLE = (IP_OPTIONS, IP_PKTOPTIONS, IP_MULTICAST_IF, IP_MSFILTER, MCAST_MSFILTER)  # of SOL_IP: never told as a byte
 UDP_ENCAP_L2TPINUDP = 3  # the last kind of it that is known
 UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
-CONGESTION_CONTROLS = ("reno", "cubic")
 OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
 
 
@@ -367,13 +367,18 @@ def set_udp_option(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
 
 
 def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """tcp_set_congestion_control().  EINVAL, ENOENT."""
+    """tcp_set_congestion_control().  EINVAL, ENOENT, EPERM."""
     if not data:
         return -EINVAL
     name = c_string(data[: TCP_CA_NAME_MAX - 1])
-    if name not in CONGESTION_CONTROLS and name not in k.net.programs.congestion_controls():
-        return -ENOENT
-    sk.congestion_name = name
+    if name == sk.congestion_name:
+        return 0
+    control = find_control(k, name)
+    if control.restricted and not k.capable(CAP_NET_ADMIN):
+        control.drop()
+        return -EPERM
+    if isinstance(sk, TcpSock):
+        sk.set_congestion(control)
     return 0
 
 

@@ -6,7 +6,9 @@ BPF has this class, which lets everything pass.  An answer is 0, or -errno that 
 
 from __future__ import annotations
 
-from arch.abi.errno import EOPNOTSUPP
+from typing import Protocol
+
+from arch.abi.errno import ENOENT, EOPNOTSUPP
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.body import Steps
@@ -37,6 +39,22 @@ BPF_SOCK_OPS_TIMEOUT_INIT, BPF_SOCK_OPS_RWND_INIT, BPF_SOCK_OPS_NEEDS_ECN = 1, 2
 BPF_SOCK_OPS_TCP_CONNECT_CB, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 3, 4, 5
 BPF_SOCK_OPS_STATE_CB, BPF_SOCK_OPS_TCP_LISTEN_CB, BPF_SOCK_OPS_RTT_CB = 10, 11, 12
 NET_XMIT_SUCCESS, NET_XMIT_DROP, NET_XMIT_CN = 0, 1, 2
+
+
+class CongestionOps(Protocol):
+    """A struct tcp_congestion_ops of programs, held for one sock."""
+
+    name: str
+    restricted: bool
+
+    def has(self, member: str) -> bool:
+        """Is there a program for this function?"""
+
+    def call(self, sk: int, member: str, *args: int) -> int:
+        """The low 32 bits of what it returns, for the sock at an address."""
+
+    def drop(self) -> None:
+        """It is not needed any more."""
 
 
 class NetPrograms:
@@ -124,6 +142,10 @@ class NetPrograms:
     def congestion_controls(self) -> frozenset[str]:
         """Names of congestion control that programs supply."""
         return frozenset()
+
+    def congestion(self, name: str) -> CongestionOps:
+        """One of these for one sock.  ENOENT."""
+        raise KernelError(ENOENT, "no such congestion control")
 
     def sock_cloned(self, parent: Sock, child: Sock) -> None:
         """bpf_sk_storage_clone(): a connection begins with what its listener has in maps made for that."""

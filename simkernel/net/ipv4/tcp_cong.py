@@ -5,7 +5,12 @@ All in integers: segments, and 1/1024 of a second.
 
 from __future__ import annotations
 
-from simkernel.net.ipv4.tcp_sock import TcpSock
+from collections.abc import Callable
+
+from arch.errors import KernelError
+from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.bpf_tcp_ca import ProgramCongestion
+from simkernel.net.ipv4.tcp_sock import Congestion, TcpSock
 
 UNITS = 1024  # of a second, and of BETA
 BETA = 717  # multiplicative decrease, in UNITS
@@ -43,7 +48,55 @@ def cube_root(value: int) -> int:
     return root
 
 
-class Cubic:
+class Plain:
+    """What controls of the kernel's own leave out."""
+
+    name = ""
+    restricted = False
+
+    def init(self, sk: TcpSock) -> None:
+        """Nothing to begin with."""
+
+    def release(self, sk: TcpSock) -> None:
+        """Nothing is held."""
+
+    def drop(self) -> None:
+        """They are always there."""
+
+    def set_state(self, sk: TcpSock, state: int) -> None:
+        """Not of interest."""
+
+    def cwnd_event(self, sk: TcpSock, event: int) -> None:
+        """Not of interest."""
+
+    def in_ack_event(self, sk: TcpSock, flags: int) -> None:
+        """Not of interest."""
+
+    def pkts_acked(self, sk: TcpSock, acked: int, rtt_us: int) -> None:
+        """Not of interest."""
+
+
+class Reno(Plain):
+    """tcp_reno: one segment more for each round, half as many after a loss."""
+
+    name = "reno"
+
+    def ssthresh(self, sk: TcpSock) -> int:
+        """tcp_reno_ssthresh()."""
+        return max(sk.cwnd >> 1, 2)
+
+    def cong_avoid(self, sk: TcpSock, acked: int, now_ns: int) -> None:
+        """tcp_reno_cong_avoid()."""
+        if not sk.is_cwnd_limited:
+            return
+        if sk.cwnd < sk.ssthresh:
+            acked = slow_start(sk, acked)
+            if not acked:
+                return
+        additive_increase(sk, sk.cwnd, acked)
+
+
+class Cubic(Plain):
     """struct bictcp of one connection."""
 
     name = "cubic"
@@ -64,6 +117,8 @@ class Cubic:
 
     def cong_avoid(self, sk: TcpSock, acked: int, now_ns: int) -> None:
         """cubictcp_cong_avoid()."""
+        if not sk.is_cwnd_limited:
+            return
         if sk.cwnd < sk.ssthresh:
             acked = slow_start(sk, acked)
             if not acked:
@@ -94,3 +149,19 @@ class Cubic:
         if self.friendly > sk.cwnd:
             every = min(every, sk.cwnd // (self.friendly - sk.cwnd))
         return max(every, 2)
+
+
+CONTROLS: dict[str, Callable[[], Congestion]] = {"reno": Reno, "cubic": Cubic}
+
+
+def find_control(k: NetKernel, name: str) -> Congestion:
+    """tcp_ca_find_autoload(): for one sock.  ENOENT."""
+    return CONTROLS[name]() if name in CONTROLS else ProgramCongestion(k, k.net.programs.congestion(name))
+
+
+def inherited_control(k: NetKernel, name: str) -> Congestion:
+    """tcp_ca_openreq_child(): the listener's, or the usual one where that is gone."""
+    try:
+        return find_control(k, name)
+    except KernelError:
+        return Cubic()

@@ -38,16 +38,19 @@ from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait,
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
-from simkernel.net.ipv4.tcp_cong import Cubic
+from simkernel.net.ipv4.tcp_cong import inherited_control
 from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, initial_timeout, push, send_reset, transmit
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
     FIN,
+    IN_ACK_SLOW,
+    IN_ACK_WINDOW_UPDATE,
     NS_PER_US,
     RST,
     SYN,
     TCP_HEADER,
     TIME_WAIT_NS,
+    CaEvent,
     CaState,
     Pending,
     Segment,
@@ -171,6 +174,7 @@ def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
     now, count, measured_ns = k.clock.now_ns, 0, 0
     sk.bytes_acked += (ack - sk.snd_una) & U32_MAX
     sk.snd_una = ack
+    sk.congestion.in_ack_event(sk, IN_ACK_WINDOW_UPDATE)
     if sk.snd_up is not None and not before(ack, sk.snd_up):
         sk.snd_up = None
     while sk.sent and not before(ack, sk.sent[0].end):
@@ -190,14 +194,16 @@ def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
             k.net.programs.sock_ops(sk, BPF_SOCK_OPS_RTT_CB)
         sk.backoff = 0
     sk.retransmits = sk.dupacks = 0
+    sk.congestion.pkts_acked(sk, count, measured_ns // NS_PER_US if measured_ns else -1)
     recovering = sk.ca_state in (CaState.RECOVERY, CaState.LOSS)
     if recovering and not before(ack, sk.high_seq):
         if sk.ca_state == CaState.RECOVERY:
             sk.cwnd = sk.ssthresh
-        sk.ca_state = CaState.OPEN
+            sk.congestion.cwnd_event(sk, CaEvent.COMPLETE_CWR)
+        sk.set_ca_state(CaState.OPEN)
     elif sk.ca_state == CaState.RECOVERY:
         yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)  # a partial acknowledgement: the next hole
-    if count and sk.ca_state in (CaState.OPEN, CaState.LOSS) and sk.is_cwnd_limited:
+    if count and sk.ca_state in (CaState.OPEN, CaState.LOSS):
         sk.congestion.cong_avoid(sk, count, now)
     if sk.ca_state == CaState.LOSS and sk.sent and k.net.socks.get(sk.addr) is sk:
         yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
@@ -209,12 +215,14 @@ def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
 
 def _same_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
     """A duplicate acknowledgement: something came behind a hole; the third says that it is one."""
+    sk.congestion.in_ack_event(sk, IN_ACK_SLOW)
     sk.dupacks += 1
     if sk.ca_state == CaState.RECOVERY:
         sk.cwnd += 1  # one more has left the network
     elif sk.dupacks == DUPACKS and sk.ca_state == CaState.OPEN:
         sk.ssthresh = sk.congestion.ssthresh(sk)
-        sk.ca_state, sk.high_seq = CaState.RECOVERY, sk.snd_nxt
+        sk.set_ca_state(CaState.RECOVERY)
+        sk.high_seq = sk.snd_nxt
         sk.cwnd, sk.cwnd_acked = sk.ssthresh + DUPACKS, 0
         yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
 
@@ -454,6 +462,7 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     sock.store()
     k.net.programs.sock_ops(k.net.socks[sk], BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB)
+    sock.init_congestion()
     yield k.wake(k.net.socks[sk].wq)
     return 0
 
@@ -472,13 +481,14 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     body = packet.packet()
     try:
         connection_asked(k, listener, packet)
-        child = TcpSock(k, listener.net, listener.family, Cubic())
+        child = TcpSock(k, listener.net, listener.family, inherited_control(k, listener.congestion_name))
     except KernelError:
         return 0
     connection_made(k, listener, child)
     child.raddr, child.laddr = addresses(packet)
     child.rport, child.lport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
     child.inherit(listener)
+    child.congestion_name = child.congestion.name
     child.listener = listener
     k.net.programs.sock_cloned(listener, child)
     child.sync_addresses()
@@ -526,6 +536,7 @@ def request_done(k: NetKernel, sk: int, req: int) -> Body:
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     child.store()
     k.net.programs.sock_ops(child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+    child.init_congestion()
     listener.accept_queue.append(child)
     listener.view.sk_ack_backlog = len(listener.accept_queue)
     yield k.call("sock_def_readable", sk)

@@ -25,6 +25,7 @@ from simkernel.net.ipv4.tcp_sock import (
     RST,
     SYN,
     TCP_HEADER,
+    CaEvent,
     Pending,
     Sent,
     TcpSock,
@@ -42,6 +43,8 @@ def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
     seq = sk.snd_nxt
     kept = bool(data) or bool(flags & (SYN | FIN))
     if kept:
+        if data and not sk.sent:
+            sk.congestion.cwnd_event(sk, CaEvent.TX_START)
         sent = Sent(seq, data, flags, k.clock.now_ns)
         sk.sent.append(sent)
         sk.sent_bytes += len(data)

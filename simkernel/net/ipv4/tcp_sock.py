@@ -90,16 +90,47 @@ class Sent:
         return (self.seq + len(self.data) + bool(self.flags & (SYN | FIN))) & U32_MAX
 
 
+class CaEvent:
+    """enum tcp_ca_event.  include/net/tcp.h."""
+
+    TX_START, CWND_RESTART, COMPLETE_CWR, LOSS, ECN_NO_CE, ECN_IS_CE = range(6)
+
+
+IN_ACK_SLOW, IN_ACK_WINDOW_UPDATE = 1, 2  # enum tcp_ca_ack_event_flags
+
+
 class Congestion(Protocol):
     """struct tcp_congestion_ops: how many segments may be on the way."""
 
     name: str
+    restricted: bool  # TCP_CONG_NON_RESTRICTED is missing: it takes CAP_NET_ADMIN
+
+    def init(self, sk: TcpSock) -> None:
+        """The connection is there, or this is its control from now on."""
+
+    def release(self, sk: TcpSock) -> None:
+        """It is over, or has another control."""
+
+    def drop(self) -> None:
+        """bpf_module_put(): the sock has it no more, whether it was ever in use or not."""
 
     def ssthresh(self, sk: TcpSock) -> int:
         """A segment was lost: slow start ends here from now on."""
 
     def cong_avoid(self, sk: TcpSock, acked: int, now_ns: int) -> None:
         """So many segments were acknowledged: change sk.cwnd."""
+
+    def set_state(self, sk: TcpSock, state: int) -> None:
+        """sk.ca_state is about to become this (CaState)."""
+
+    def cwnd_event(self, sk: TcpSock, event: int) -> None:
+        """Of CaEvent."""
+
+    def in_ack_event(self, sk: TcpSock, flags: int) -> None:
+        """An acknowledgement has come."""
+
+    def pkts_acked(self, sk: TcpSock, acked: int, rtt_us: int) -> None:
+        """It took so many segments off the way; -1 where their time is not known."""
 
 
 def before(a: int, b: int) -> bool:
@@ -122,6 +153,8 @@ class TcpSock(Sock):
         self.sent_bytes = 0
         self.early: list[tuple[int, Skb, Segment]] = []  # out_of_order_queue, by sequence number
         self.congestion = congestion
+        self.congestion_ready = False  # icsk_ca_initialized
+        self.changing_congestion = False  # bpf_chg_cc_inprogress
         self.cwnd: int = TCP_INIT_CWND
         self.cwnd_acked = 0  # snd_cwnd_cnt
         self.snd_up: int | None = None  # behind the urgent byte that was written last, until it is acknowledged
@@ -219,9 +252,35 @@ class TcpSock(Sock):
                 written[index] = now
                 write(mem, addr, now)
 
+    def set_ca_state(self, state: int) -> None:
+        """tcp_set_ca_state()."""
+        self.congestion.set_state(self, state)
+        self.ca_state = state
+
+    def init_congestion(self) -> None:
+        """tcp_init_congestion_control(), if that was not yet done."""
+        if not self.congestion_ready:
+            self.congestion.init(self)
+            self.congestion_ready = True
+
+    def leave_congestion(self) -> None:
+        """tcp_cleanup_congestion_control()."""
+        if self.congestion_ready:
+            self.congestion.release(self)
+            self.congestion_ready = False
+        self.congestion.drop()
+
+    def set_congestion(self, congestion: Congestion) -> None:
+        """tcp_reinit_congestion_control()."""
+        self.leave_congestion()
+        self.congestion, self.congestion_name = congestion, congestion.name
+        if self.state not in (TCP_CLOSE, TCP_LISTEN):
+            self.init_congestion()
+
     def free(self) -> None:
         """The timer goes with the sock."""
         if self.addr in self.tables.socks:
+            self.leave_congestion()
             self.k.trace("tcp_destroy_sock", self.addr)
         self.timers.forget(self.timer)
         super().free()

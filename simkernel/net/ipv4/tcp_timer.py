@@ -9,7 +9,7 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_output import TCP_RTO_MAX_NS, arm_retransmit, send_segment
-from simkernel.net.ipv4.tcp_sock import ACK, CaState, Pending, TcpSock, tcp_sk
+from simkernel.net.ipv4.tcp_sock import ACK, CaEvent, CaState, Pending, TcpSock, tcp_sk
 
 TCP_SYN_RETRIES = 6  # net.ipv4.tcp_syn_retries: 127 s in all
 TCP_SYNACK_RETRIES = 5
@@ -79,8 +79,10 @@ def enter_loss(sk: TcpSock) -> None:
         return
     if sk.ca_state != CaState.LOSS or sk.snd_una == sk.high_seq:
         sk.ssthresh = sk.congestion.ssthresh(sk)
+        sk.congestion.cwnd_event(sk, CaEvent.LOSS)
     sk.cwnd, sk.cwnd_acked = 1, 0
-    sk.ca_state, sk.high_seq, sk.dupacks = CaState.LOSS, sk.snd_nxt, 0
+    sk.set_ca_state(CaState.LOSS)
+    sk.high_seq, sk.dupacks = sk.snd_nxt, 0
 
 
 def give_up(k: NetKernel, sk: TcpSock) -> Steps[None]:
