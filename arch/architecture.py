@@ -178,6 +178,8 @@ class Architecture:
     cpuinfo: CpuInfo = field(default_factory=CpuInfo)  # /proc/cpuinfo
     # copy_from_kernel_nofault() tells addresses that cannot be the kernel's (ERANGE) from those that are not mapped
     nofault_range: bool = False
+    # a function that returns an int fills the whole register (System V for x86-64 and AAPCS64 leave the upper half)
+    extends_int_results: bool = True
     traces: TraceFacts = field(default_factory=TraceFacts)  # what traces show of it
     usdt: Usdt | None = None  # arguments of static probes; None: libbpf knows none here
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding

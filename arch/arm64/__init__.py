@@ -221,6 +221,7 @@ ARCHITECTURE = Architecture(
     elf_platform="aarch64",
     hwcap=0x3,  # FP | ASIMD
     hwcap2=0,
+    extends_int_results=False,
     user_stack_top=0x0001000000000000,
     mmap_base=0x0000FFFFF7FFF000,
     elf_et_dyn_base=0x0000AAAAAAAA0000,

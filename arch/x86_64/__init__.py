@@ -309,6 +309,7 @@ ARCHITECTURE = Architecture(
     older_names=OLDER_NAMES,
     cpuinfo=CPUINFO,
     nofault_range=True,
+    extends_int_results=False,
     traces=TRACES,
     usdt=USDT,
     support=Support(

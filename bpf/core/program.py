@@ -166,7 +166,13 @@ class BpfProg(Prog):
             block=self.bpf.host.block,
             counts=self.counts,
             in_native_run=self._in_native_run,
+            int_calls=self._int_calls(),
         )
+
+    def _int_calls(self) -> frozenset[int]:
+        """Of an int that was returned all 64 bits are looked at."""
+        arch = self.bpf.host.arch
+        return frozenset() if arch is not None and arch.extends_int_results else self.verdict.int_calls
 
     def _memory(self) -> Memory:
         """What the program's loads and stores reach."""

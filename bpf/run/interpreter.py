@@ -131,16 +131,16 @@ class EngineOptions(TypedDict, total=False):
     block: Block  # of the machine, for native calls
     counts: ctypes.Array[ctypes.c_uint64] | None  # how often each instruction ran, for coverage
     in_native_run: InNativeRun
+    int_calls: frozenset[int]  # calls of functions whose int arrives without its sign in the upper half
 
 
 class Translator:
     """Python text for instructions: `lines(i)` is a list of statements, the last of which may return."""
 
+    int_calls: frozenset[int] = frozenset()
+
     def __init__(self, insns: Sequence[Insn], *, classic: bool, byteorder: str, fast: bool) -> None:
-        self.insns = insns
-        self.classic = classic
-        self.byteorder = byteorder
-        self.fast = fast
+        self.insns, self.classic, self.byteorder, self.fast = insns, classic, byteorder, fast
 
     def lines(self, i: int) -> list[str]:
         """What instruction i does; falls through to `following(i)` unless it returns."""
@@ -354,7 +354,7 @@ class Translator:
     def _call(self, i: int, insn: Insn) -> list[str]:
         if insn.src_reg == BPF_PSEUDO_CALL:
             return [f"call_function(r, {i + insn.imm + 1})"]
-        return [f"r[0] = call_{i}(r)"]
+        return [f"r[0] = call_{i}(r){' & M32' if i in self.int_calls else ''}"]
 
 
 def _sign_extended(value: str, bits: int) -> str:
@@ -394,14 +394,15 @@ class Program:
         in_native_run: InNativeRun | None = None,
         block: Block | None = None,
         counts: ctypes.Array[ctypes.c_uint64] | None = None,
+        int_calls: frozenset[int] = frozenset(),
     ) -> None:
         self.native_call, self.block, self.counts = native_call, block, counts
         self.in_native_run = in_native_run
         self.insns = list(insns)
-        self.mem = mem
-        self.name = name
+        self.mem, self.name = mem, name
         window = window_of(mem) if fast else None
         self.translator = Translator(insns, classic=classic, byteorder=mem.byteorder, fast=window is not None)
+        self.translator.int_calls = int_calls
         self._names: dict[str, object] = {
             "M": M,
             "M32": U32_MAX,
@@ -493,8 +494,7 @@ class Program:
         text.append(f" return {self.translator.following(block[-1])}")
         scope: dict[str, Any] = {}
         exec(compile("\n".join(text), file, "exec"), names, scope)
-        op: Op = scope["op"]
-        return op
+        return scope["op"]  # type: ignore[no-any-return]
 
     def _before(self, i: int) -> list[str]:
         """What an instruction does for those who watch: nothing, where nobody does."""

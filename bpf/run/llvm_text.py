@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Protocol
 
+from arch.abi.limits import U32_MAX
 from arch.memory import Memory
 from arch.native import Block, Native, Word
 from bpf.isa.callees import TIMED_MAY_GOTO
@@ -447,6 +448,8 @@ class Function:
         op, wide = insn.op, insn.cls == BPF_JMP
         if op == BPF_CALL:
             self.call(i, insn)
+            if i in self.jit.translator.int_calls:
+                self.put(0, self.let(f"and i64 {self.get(0)}, {U32_MAX}"))
             return False
         if op == BPF_EXIT and wide:
             self.do(f"store i64 {self.get(0)}, ptr {self.word(0)}")

@@ -95,6 +95,7 @@ class Verdict:
     func_info: Sequence[tuple[int, int]] = ()  # adjusted to the rewritten program
     line_info: Sequence[tuple[int, int, int, int]] = ()
     map_calls: dict[int, str] = field(default_factory=dict)  # calls that became those of a map's own function, its name
+    int_calls: frozenset[int] = frozenset()  # those of them whose function returns an int
     sleepable: bool = False
     attach_info: dict[str, Any] = field(default_factory=dict)  # e.g. address and prototype of an fentry target
 

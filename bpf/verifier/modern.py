@@ -31,7 +31,7 @@ from bpf.verifier.paths.do_check import do_check
 from bpf.verifier.paths.known_before import analyse
 from bpf.verifier.paths.prepare import check_btf_info, resolve_pseudo_ldimm64
 from bpf.verifier.rewrite import rewrite
-from bpf.verifier.rewrite.map_calls import map_calls
+from bpf.verifier.rewrite.map_calls import int_calls, map_calls
 
 
 def _start(env: Env, subprog: int) -> None:
@@ -204,6 +204,7 @@ def check_attach_target(request: VerifyRequest) -> int:
 
 def _verdict(env: Env, ret: int) -> Verdict:
     facts = env.facts
+    calls = map_calls(env) if ret == 0 else {}
     return Verdict(
         ret,
         log=env.log.text,
@@ -226,7 +227,8 @@ def _verdict(env: Env, ret: int) -> Verdict:
         tail_calls=tuple(subprog.tail_call_reachable for subprog in env.subprogs[:-1]),
         func_info=tuple((subprog.start, subprog.type_id) for subprog in env.subprogs[:-1]) if env.has_func_info else (),
         line_info=env.line_info,
-        map_calls=map_calls(env) if ret == 0 else {},
+        map_calls=calls,
+        int_calls=int_calls(env, calls),
         sleepable=env.sleepable,
         attach_info=facts.attach_info
         | {

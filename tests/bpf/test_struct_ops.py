@@ -140,7 +140,7 @@ def test_connections_use_congestion_control_of_programs() -> None:
     assert t.update(fd, t.value(name=b"mine", **made)) == 0
     bpf = t.machine.kernel.observer.bpf
     bpf.stats_enabled = 1
-    call, task = t.calls.syscall, t.calls
+    call = t.calls.syscall
     listener, client = call("socket", 2, 1, 0), call("socket", 2, 1, 0)
     for each in (listener, client):
         assert call("setsockopt", each, 6, 13, t.put(b"mine"), 4) == 0

@@ -19,6 +19,8 @@ EACH, PERCPU, REDIRECT = (
     uapi.BPF_FUNC_redirect_map,
 )
 
+INT_CALLS = frozenset((UPDATE, DELETE, PUSH, POP, PEEK, EACH, REDIRECT))  # their functions return an int until 6.4
+
 # Map type -> helper -> the function that is called instead.
 MAP_CALLS: dict[int, dict[int, str]] = {
     uapi.BPF_MAP_TYPE_ARRAY: {
@@ -87,3 +89,10 @@ def map_calls(env: Env) -> dict[int, str]:
             if isinstance(map_, MapInfo) and (name := MAP_CALLS.get(map_.map_type, {}).get(insn.imm)):
                 found[i] = name
     return found
+
+
+def int_calls(env: Env, calls: dict[int, str]) -> frozenset[int]:
+    """Those whose function returns an int; since 6.4 none does (d7ba4cc900bf)."""
+    if env.version.at_least("6.4"):
+        return frozenset()
+    return frozenset(i for i in calls if env.insns[i].imm in INT_CALLS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simkernel
-from arch.abi.errno import EBUSY
+from arch.abi.errno import E2BIG, EBUSY
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.isa.asm import assemble
@@ -74,8 +74,37 @@ def test_a_map_is_locked_while_it_looks_for_an_element() -> None:
     hashed, results = task.map_create(HASH, 4, 4, 1), task.map_create(ARRAY, 4, 8, 1)
     attached(m, "lookup_elem_raw", changing(hashed, 2, results))
     task.map_update(hashed, KEY, bytes(4), 0)
+    answer = int.from_bytes(task.map_lookup(results, KEY, 8), "little")
+    assert answer == (1 << 32) - EBUSY  # an int, whose upper half nobody fills
+
+
+@pytest.mark.parametrize("tier", ["python", "native"])
+@pytest.mark.parametrize(("kernel", "upper"), [("5.10", 0), ("6.1", 0), ("6.12", -1)])
+def test_what_a_map_refuses_a_program_is_an_int(
+    monkeypatch: pytest.MonkeyPatch, tier: str, kernel: str, upper: int
+) -> None:
+    """The calls of a map that the verifier knows are those of the map's own function; asked of 6.1."""
+    monkeypatch.setenv("SIMKERNEL_TIER", tier)
+    m = simkernel.boot(kernel=kernel)
+    task, calls = m.session.task, m.session.syscalls
+    full, results = task.map_create(HASH, 4, 4, 1), task.map_create(ARRAY, 4, 8, 1)
+    task.map_update(full, (1).to_bytes(4, "little"), bytes(4), 0)
+    source = changing(full, 2, results)
+    fd, log = task.prog_load(uapi.BPF_PROG_TYPE_SCHED_CLS, encode(assemble(source)), log_level=1, log_size=9999)
+    assert fd >= 0, log
+    attr, packet = calls.alloc(80), calls.alloc(64)
+    calls.write(attr, task.pack("IIIIQQ", fd, 0, 64, 0, packet, 0).ljust(80, b"\0"))
+    assert calls.syscall("bpf", uapi.BPF_PROG_TEST_RUN, attr, 80) == 0
     answer = int.from_bytes(task.map_lookup(results, KEY, 8), "little", signed=True)
-    assert answer == -EBUSY
+    assert answer == (upper << 32) + (1 << 32) - E2BIG
+
+
+def test_system_calls_without_arguments_can_be_probed() -> None:
+    """Their wrappers have several names, of which one is declared."""
+    m = simkernel.boot()
+    closed = {name for _, _, name in m.kernel.observer.probe_blacklist()}
+    assert not closed & {"__x64_sys_getppid", "__ia32_sys_getppid", "__x64_sys_fork", "__do_sys_getppid"}
+    m.session.write_file("/sys/kernel/tracing/kprobe_events", b"p:getting __x64_sys_getppid\n")
 
 
 def test_a_program_that_deletes_within_its_own_function_is_a_miss() -> None:
