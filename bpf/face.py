@@ -190,6 +190,10 @@ class Cgroup(Protocol):
     def parent(self) -> Cgroup | None:
         """The group above; None of the root."""
 
+    @property
+    def path(self) -> str:
+        """As /proc/PID/cgroup shows it."""
+
     def contains_current(self) -> bool:
         """The current task is in it or below it."""
 

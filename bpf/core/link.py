@@ -18,6 +18,8 @@ FDINFO_FIELDS = (
     "tp_name", "attach_type", "target_obj_id", "target_btf_id", "cgroup_id", "target_name", "map_id", "netns_ino", "ifindex",
 )  # fmt: skip
 
+ITER_FIELDS = ("target_name", "map_id")
+
 
 class BpfLink(Link):
     """Keeps `prog` attached until it goes; `info` is what BPF_OBJ_GET_INFO_BY_FD tells beyond type, id and program."""
@@ -84,7 +86,8 @@ class BpfLink(Link):
     def fdinfo(self) -> str:
         """bpf_link_show_fdinfo()."""
         name = LINK_TYPES[self.type].name.removeprefix("BPF_LINK_TYPE_").lower()
-        more = "".join(f"{field}:\t{value}\n" for field, value in self.info.items() if field in FDINFO_FIELDS)
+        shown = FDINFO_FIELDS if "target_name" not in self.info else ITER_FIELDS
+        more = "".join(f"{field}:\t{value}\n" for field, value in self.info.items() if field in shown)
         return (
             f"link_type:\t{FDINFO_NAMES.get(name, name)}\nlink_id:\t{self.id}\n"
             f"prog_tag:\t{self.prog.tag.hex()}\nprog_id:\t{self.prog.id}\n{more}"
@@ -131,6 +134,16 @@ class IterLink(BpfLink):
         super().detach_now()
         if attached and self._map is not None:
             self._map.put_user()
+
+    def fdinfo(self) -> str:
+        """bpf_iter_task_show_fdinfo(), bpf_iter_cgroup_show_fdinfo()."""
+        text, info = super().fdinfo(), self.info
+        if "cgroup_path" in info:
+            return text + f"cgroup_path:\t{info['cgroup_path']}\norder: {info['order']}\n"
+        if "tid" not in info:
+            return text
+        kind = "TID" if info["tid"] else "PID" if info["pid"] else "ALL"
+        return text + f"task_type:\t{kind}\n" + (f"{kind.lower()}:\t{info[kind.lower()]}\n" if kind != "ALL" else "")
 
     @property
     def _map(self) -> BpfMap | None:

@@ -19,6 +19,7 @@ VALUE_PREFIX = "bpf_struct_ops_"
 TCP_CA, DUMMY = "tcp_congestion_ops", "bpf_dummy_ops"
 TCP_CONG_MASK = 0x3  # TCP_CONG_NON_RESTRICTED, TCP_CONG_NEEDS_ECN
 BPF_MODULE_OWNER = 0xEB9F
+WORD = 8  # of a program's context, an array of u64
 NAME_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 
 

@@ -83,7 +83,9 @@ def _cgroup(call: Call, raw: bytes, info: dict[str, int | str]) -> tuple[IterAtt
     group = call.host.fd_cgroup(fd) if fd else call.host.cgroup_by_id(number)
     if group is None:
         raise KernelError(ENOENT, "no control group of that id")
-    shown = {"cgroup_id": group.id, "cgroup_order": order}
+    shown: dict[str, int | str] = {
+        "cgroup_id": group.id, "cgroup_order": order, "cgroup_path": group.path, "order": ORDERS[order],
+    }  # fmt: skip
     return IterAttach("cgroup", raw, cgroup=group, order=order), info | shown
 
 

@@ -6,12 +6,11 @@ from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.errors import KernelError
 from bpf.btf.codec import Kind
 from bpf.core.program import BpfProg
-from bpf.maps.struct_ops import DUMMY
+from bpf.maps.struct_ops import DUMMY, WORD
 from bpf.syscall.attr import Call
 from bpf.syscall.test_request import TestRequest
 
 STATE_SIZE = 4  # struct bpf_dummy_ops_state
-WORD = 8  # of the context, an array of u64
 
 
 def struct_ops_test_run(call: Call, prog: BpfProg, request: TestRequest) -> int:

@@ -570,7 +570,7 @@ class Cgroups:
 
     def _publish(self, group: Cgroup) -> None:
         mirror = self.mirror
-        name = mirror.string(group.name.encode("utf-8", "surrogateescape") or b"/")
+        name = mirror.string(group.name.encode("utf-8", "surrogateescape"))
         node = mirror.struct("struct kernfs_node").new({"name": name, "id": group.ino, "mode": 0o40000 | group.mode})
         if group.parent is None:
             self.root_addr = mirror.struct("struct cgroup_root").new({})

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from arch.abi.in6 import NDISC_NEIGHBOUR_SOLICITATION
 from arch.abi.inet import IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.rtnetlink import (
+    RT_TABLE_LOCAL,
+    RT_TABLE_MAIN,
     RTF_GATEWAY,
     RTF_LOCAL,
     RTF_NONEXTHOP,
@@ -38,14 +40,20 @@ def if_inet6(k: NetKernel, net: Net) -> str:
 
 def ipv6_route(k: NetKernel, net: Net) -> str:
     """/proc/net/ipv6_route: ways one by one, then the route of those who have none."""
-    lines = [_route_line(route, way) for route in all_routes(net) for way in route.nexthops]
-    return "".join(lines) + UNREACHED + f"{net.loopback.name:>8}\n"
+    refused = UNREACHED + f"{net.loopback.name:>8}\n"
+    return "".join(refused if found is None else _route_line(*found) for found in all_routes(net))
 
 
-def all_routes(net: Net) -> Iterator[Route]:
-    """As fib6_walk() comes to them."""
-    for number in sorted(net.ipv6.tables, key=lambda n: (n & 255, n)):
-        yield from in_order(net.ipv6.tables[number])
+def all_routes(net: Net) -> Iterator[tuple[Route, Nexthop] | None]:
+    """As fib6_walk() comes to them; None is fib6_null_entry, the root of a table without a route for all."""
+    tables = net.ipv6.tables
+    for number in sorted({RT_TABLE_MAIN, RT_TABLE_LOCAL, *tables}, key=lambda n: (n & 255, n)):
+        routes = in_order(tables[number]) if number in tables else []
+        for route in routes:
+            for way in route.nexthops:
+                yield route, way
+        if not any(route.prefix == 0 for route in routes):
+            yield None
 
 
 def route_flags(route: Route, way: Nexthop) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from arch.abi.limits import U32_MAX
 from bpf.board import Bpf
 from bpf.maps.base import StructOps
+from bpf.maps.struct_ops import WORD
 from simkernel.net.core.programs import CongestionOps
 
 TCP_CONG_NON_RESTRICTED = 1
-WORD = 8  # of the context, an array of u64
 
 
 class MapOps(CongestionOps):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENOENT, EOPNOTSUPP, EOVERFLOW
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP
 from arch.abi.limits import PAGE_SIZE, U32_MAX
-from arch.abi.rtnetlink import RTF_GATEWAY, RTF_NONEXTHOP, RTF_REJECT
+from arch.abi.rtnetlink import RTF_GATEWAY, RTF_NONEXTHOP, RTF_REJECT, RTN_UNREACHABLE
 from arch.abi.socket import AF_INET6
 from arch.errors import KernelError
 from bpf import uapi
@@ -200,24 +200,34 @@ def socket_map_elements(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows
 
 
 def ipv6_routes(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
-    """Every way of every route, as /proc/net/ipv6_route shows them; the last is the one of those who have none."""
+    """Every way of every route, as /proc/net/ipv6_route shows them."""
     net = current_net(k)
-    for route in list(all_routes(net)):
-        for way in route.nexthops:
+    for found in list(all_routes(net)):
+        if found is None:
+            nowhere = RTF_REJECT | RTF_NONEXTHOP
+            yield from _route(k, bytes(16), 0, U32_MAX, nowhere, RTN_UNREACHABLE, None, net.loopback)
+        else:
+            route, way = found
             shown = route_flags(route, way) & ~RTF_GATEWAY
-            yield from _route(k, route.dst, route.prefix, route.priority, shown, way.gateway, way.dev)
-    yield from _route(k, bytes(16), 0, U32_MAX, RTF_REJECT | RTF_NONEXTHOP, None, net.loopback)
+            yield from _route(k, route.dst, route.prefix, route.priority, shown, route.kind, way.gateway, way.dev)
 
 
 def _route(
-    k: WatchedKernel, dst: bytes, prefix: int, metric: int, flags: int, gateway: bytes | None, dev: NetDevice | None
+    k: WatchedKernel,
+    dst: bytes,
+    prefix: int,
+    metric: int,
+    flags: int,
+    kind: int,
+    gateway: bytes | None,
+    dev: NetDevice | None,
 ) -> Rows:
     """One struct fib6_info with its struct fib6_nh, for as long as a program looks at it."""
     size = k.types.sizeof("struct fib6_info")
     address = k.mem.alloc(size + k.types.sizeof("struct fib6_nh"))
     k.mem.write(address, bytes(size + k.types.sizeof("struct fib6_nh")))
     view = k.view(address, "struct fib6_info")
-    view.fib6_metric, view.fib6_flags = metric, flags
+    view.fib6_metric, view.fib6_flags, view.fib6_type = metric, flags, kind
     k.mem.write(view.address_of("fib6_dst"), dst)
     view.fib6_dst.plen = prefix
     view.fib6_ref.refs.counter = 1

@@ -26,7 +26,7 @@ from arch.abi.inet import (
 )
 from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.rtnetlink import RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_INET6, AF_PACKET, AF_UNIX, SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, SOCK_RAW, SOCK_STREAM, SOL_IP
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs.cgroup import Cgroup
@@ -55,13 +55,16 @@ OBJECT_TYPE6 = {IPPROTO_TCP: "struct tcp6_sock", IPPROTO_UDP: "struct udp6_sock"
 INET = (AF_INET, AF_INET6)
 
 
+OBJECT_TYPES = {AF_UNIX: "struct unix_sock", AF_NETLINK: "struct netlink_sock"}
+
+
 def object_type(family: int, protocol: int) -> str:
     """The C type of a sock."""
     if family == AF_INET6:
         return OBJECT_TYPE6.get(protocol, "struct raw6_sock")
     if family == AF_INET:
         return OBJECT_TYPE.get(protocol, "struct inet_sock")
-    return "struct unix_sock" if family == AF_UNIX else "struct sock"
+    return OBJECT_TYPES.get(family, "struct sock")
 
 
 V4MAPPED = bytes(10) + b"\xff\xff"

@@ -110,6 +110,16 @@ class NetlinkSock(Sock):
         k.net.netlink.append(self)
 
     @property
+    def portid(self) -> int:
+        """Its address; 0: none yet."""
+        return self._portid
+
+    @portid.setter
+    def portid(self, value: int) -> None:
+        self._portid = value
+        self.k.view(self.addr, "struct netlink_sock").portid = value
+
+    @property
     def groups(self) -> int:
         """The first 32 as bits."""
         return sum(1 << group - 1 for group in self.memberships_ if group <= 32)

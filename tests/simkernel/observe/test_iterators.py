@@ -292,3 +292,27 @@ def test_the_socket_of_a_file(tool: Tool) -> None:
     look = f"r1 = r7\ncall bpf_sock_from_file\nr3 = r0\nif r0 == 0 goto out\nr3 = *(u16 *)(r0 +{tool.offset('socket', 'type')})"
     assert 2 in tool.read(tool.load("task_file", look, at=24))
     tool.task.close(sock)
+
+
+def test_links_tell_what_they_go_over() -> None:
+    """bpf_iter_task_show_fdinfo(), bpf_iter_cgroup_show_fdinfo(): texts asked of 6.1."""
+    t = Tool()
+    order = t.machine.kernel.mem.byteorder
+    links = t.machine.kernel.observer.bpf.links.objects
+
+    def told(target: str, info: bytes = b"") -> str:
+        assert t.link(t.load(target, "r3 = 0"), info) >= 0
+        return links[max(links)].fdinfo().partition("target_name")[2]
+
+    me = t.calls.syscall("getpid")
+    assert told("task_file") == ":\ttask_file\ntask_type:\tALL\n"
+    assert told("task", me.to_bytes(4, order)) == f":\ttask\ntask_type:\tTID\ntid:\t{me}\n"
+    assert told("task", bytes(4) + me.to_bytes(4, order)) == f":\ttask\ntask_type:\tPID\npid:\t{me}\n"
+    pre = uapi.BPF_CGROUP_ITER_DESCENDANTS_PRE.to_bytes(4, order)
+    assert told("cgroup", pre + bytes(12)) == ":\tcgroup\ncgroup_path:\t/\norder: descendants_pre\n"
+
+
+def test_routes_of_ipv6_end_each_table_with_the_one_of_those_who_have_none() -> None:
+    t = Tool()
+    kinds = t.read(t.load("ipv6_route", f"r3 = *(u8 *)(r7 +{t.offset('fib6_info', 'fib6_type')})"))
+    assert kinds.count(7) == 2 and kinds[-1] == 7  # RTN_UNREACHABLE: main and local
