@@ -30,7 +30,6 @@ SILENT = (
         "`vm_unmapped_area`, `fib_table_lookup`, `neigh_create`",
         "what their arguments point to is nowhere in kernel memory",
     ),
-    ("`mm_filemap_add_to_page_cache`, `mm_filemap_delete_from_page_cache`", "a `struct page` does not say whose it is"),
     ("`mm_lru_activate`", "nobody notes which pages are used"),
     (
         "`mm_page_alloc_zone_locked`, `mm_page_pcpu_drain`, `mm_page_alloc_extfrag`, `mm_compaction_*`",

@@ -231,6 +231,9 @@ class TraceHost(Protocol):
     def constant_strings(self) -> dict[int, str]:
         """tracepoint_string(): by address, what events point to instead of copying it."""
 
+    def file_page(self) -> tuple[int, int, int]:
+        """Inode number, index and dev_t of the page that comes to a file or leaves it now."""
+
     def lru_page(self) -> tuple[int, int]:
         """enum lru_list and PAGEMAP_* of the page that goes to an LRU list now."""
 

@@ -61,7 +61,7 @@ class SimfsInode(TmpfsInode):
         self.dirty: set[int] = set()
         if self.is_reg:
             self.i_fop = SIMFS_FILE_OPERATIONS
-            self.i_mapping = Mapping(sb.pool, filler=self.on_disk)
+            self.i_mapping = Mapping(sb.pool, self, self.on_disk)
             self.i_mapping.at_hand = False
 
     @property
@@ -135,8 +135,8 @@ class SimfsInode(TmpfsInode):
 
     def drop_clean(self) -> None:
         """invalidate_mapping_pages()."""
-        for index in [i for i in self.mapping.pages if i not in self.dirty]:
-            self.mapping.pool.put_page(self.mapping.pages.pop(index))
+        for index in sorted(self.mapping.pages.keys() - self.dirty):
+            self.mapping.drop(index)
 
 
 class SimfsSuper(TmpfsSuper):

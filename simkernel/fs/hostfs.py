@@ -55,7 +55,7 @@ class HostMapping(Mapping):
     __slots__ = ("inode",)
 
     def __init__(self, pool: PagePool, inode: HostInode, filler: Callable[[int], bytes]) -> None:
-        super().__init__(pool, filler)
+        super().__init__(pool, inode, filler)
         self.inode = inode
 
     def write(self, pos: int, data: bytes) -> int:

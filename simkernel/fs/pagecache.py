@@ -14,6 +14,15 @@ from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.errors import KernelError
 
 
+class PageHost(Protocol):
+    """Whose pages they are: address_space.host."""
+
+    @property
+    def ino(self) -> int: ...
+    @property
+    def dev(self) -> int: ...
+
+
 class PagePool(Protocol):
     """Physical pages with reference counts; addresses are physical, accesses stay inside one page."""
 
@@ -25,6 +34,12 @@ class PagePool(Protocol):
 
     def put_page(self, phys: int) -> None:
         """One reference less; freed at none."""
+
+    def comes(self, host: PageHost, index: int, phys: int) -> None:
+        """A new page holds this part of a file that is on a disk."""
+
+    def leaves(self, host: PageHost, index: int, phys: int) -> None:
+        """The file has this page no more: put_page()."""
 
     def charge(self, size: int) -> None:
         """Bytes of memory for what is no page; negative: back.  KernelError(ENOMEM)."""
@@ -67,6 +82,13 @@ class PlainPages:
         if not self.refs[phys]:
             del self.refs[phys], self.frames[phys]
 
+    def comes(self, host: PageHost, index: int, phys: int) -> None:
+        """Nobody listens."""
+
+    def leaves(self, host: PageHost, index: int, phys: int) -> None:
+        """put_page()."""
+        self.put_page(phys)
+
     def read(self, phys: int, size: int) -> bytes:
         """Bytes inside one page."""
         offset = phys & (PAGE_SIZE - 1)
@@ -81,14 +103,16 @@ class PlainPages:
 class Mapping:
     """struct address_space: page index -> physical page."""
 
-    __slots__ = ("at_hand", "filler", "limit", "pages", "pool")
+    __slots__ = ("at_hand", "filler", "host", "limit", "on_disk", "pages", "pool")
 
     def __init__(
-        self, pool: PagePool, filler: Callable[[int], bytes] | None = None, limit: Callable[[], bool] | None = None
-    ) -> None:
-        self.pool = pool
+        self, pool: PagePool, host: PageHost, filler: Callable[[int], bytes] | None = None,
+        limit: Callable[[], bool] | None = None,
+    ) -> None:  # fmt: skip
+        self.pool, self.host = pool, host
         self.pages: dict[int, int] = {}
         self.filler = filler  # page index -> its bytes (shorter at the end of the file)
+        self.on_disk = filler is not None  # not tmpfs, whose files may be filled late, too
         self.at_hand = True  # False: it reads a disk
         self.limit = limit  # False when the file system is full
 
@@ -114,6 +138,8 @@ class Mapping:
             if self.limit is not None and not self.limit() and self.filler is None:  # what is filled was there before
                 raise KernelError(ENOSPC, "file system full")
             phys = self.pages[index] = self.pool.alloc_page()
+            if self.on_disk:
+                self.pool.comes(self.host, index, phys)
             if self.filler is not None:
                 data = self.filler(index)
                 if data:
@@ -166,12 +192,16 @@ class Mapping:
             return sum(index in self.pages for index in range(first, last + 1))
         return sum(first <= index <= last for index in self.pages)
 
+    def drop(self, index: int) -> None:
+        """filemap_remove_folio() of a page that is there."""
+        self.pool.leaves(self.host, index, self.pages.pop(index))
+
     def truncate(self, size: int) -> None:
         """Forget pages beyond `size`; the tail of the last page becomes zeros."""
         first = (size + PAGE_SIZE - 1) >> PAGE_SHIFT
         if len(self.pages):
-            for index in [i for i in self.pages if i >= first]:
-                self.pool.put_page(self.pages.pop(index))
+            for index in sorted(i for i in self.pages if i >= first):
+                self.drop(index)
         tail = size & (PAGE_SIZE - 1)
         phys = self.pages.get(size >> PAGE_SHIFT)
         if tail and phys is not None:
@@ -181,12 +211,12 @@ class Mapping:
         """Make [start, end) a hole."""
         first, last = start >> PAGE_SHIFT, (end - 1) >> PAGE_SHIFT
         some = last - first < len(self.pages)
-        for index in range(first, last + 1) if some else [i for i in self.pages if first <= i <= last]:
+        for index in range(first, last + 1) if some else sorted(i for i in self.pages if first <= i <= last):
             if index not in self.pages:
                 continue
             low, high = max(start - (index << PAGE_SHIFT), 0), min(end - (index << PAGE_SHIFT), PAGE_SIZE)
             if high - low == PAGE_SIZE:
-                self.pool.put_page(self.pages.pop(index))
+                self.drop(index)
             else:
                 self.pool.write(self.pages[index] + low, bytes(high - low))
 

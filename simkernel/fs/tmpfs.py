@@ -70,7 +70,7 @@ class TmpfsInode(Inode):
             self.i_fop = SIMPLE_DIR_OPERATIONS
         elif self.is_reg:
             self.i_fop = SHMEM_FILE_OPERATIONS
-            self.i_mapping = Mapping(sb.pool, limit=sb.take_block)
+            self.i_mapping = Mapping(sb.pool, self, limit=sb.take_block)
 
     # --- directories ---
     def _new(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:

@@ -50,6 +50,15 @@ class Charger(Protocol):
         """A page went."""
 
 
+class FilePages(Protocol):
+    """An inode whose pages come and go."""
+
+    @property
+    def ino(self) -> int: ...
+    @property
+    def dev(self) -> int: ...
+
+
 class PageListener(Protocol):
     """Who tells observers of pages (page_events.py)."""
 
@@ -61,6 +70,9 @@ class PageListener(Protocol):
 
     def lru_add(self, phys: int, anonymous: bool, swap_backed: bool) -> None:
         """It can be reclaimed from now on."""
+
+    def file_page(self, name: str, host: FilePages, index: int, phys: int) -> None:
+        """A file has it (or has it no more): the tracepoint's name, whose, which, where."""
 
 
 class Frames:
@@ -145,6 +157,17 @@ class CacheFrames:
                 self.frames.events.allocated(phys, False)
             self.frames.events.lru_add(phys, False, self.charged)
         return phys
+
+    def comes(self, host: FilePages, index: int, phys: int) -> None:
+        """filemap_add_folio()."""
+        if self.frames.events is not None:
+            self.frames.events.file_page("mm_filemap_add_to_page_cache", host, index, phys)
+
+    def leaves(self, host: FilePages, index: int, phys: int) -> None:
+        """filemap_remove_folio()."""
+        if self.frames.events is not None:
+            self.frames.events.file_page("mm_filemap_delete_from_page_cache", host, index, phys)
+        self.put_page(phys)
 
 
 class CachedPages(Protocol):

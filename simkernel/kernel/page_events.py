@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from arch.abi.internal import GFP_HIGHUSER_MOVABLE, GFP_ZERO, VMEMMAP_BASE
 from arch.abi.limits import PAGE_SIZE
 from arch.cpu import FAULT_PROT, FAULT_WRITE
-from simkernel.kernel.areas import PMD_SHIFT, Frames, Space, Vma
+from simkernel.kernel.areas import PMD_SHIFT, FilePages, Frames, Space, Vma
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.objects import Objects
 from simkernel.kernel.task import CurrentTask
@@ -34,6 +34,7 @@ INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list
 LISTENED = (
     "mm_page_alloc", "mm_page_free", "mm_page_free_batched", "mm_lru_insertion", "rss_stat", "tlb_flush",
     "vma_store", "exit_mmap", "page_fault_kernel", "kmem_cache_alloc", "kmem_cache_free",
+    "mm_filemap_add_to_page_cache", "mm_filemap_delete_from_page_cache",
 )  # fmt: skip
 
 
@@ -78,6 +79,7 @@ class PageEvents:
         self.cached: dict[int, dict[int, int]] = {}
         self.faults = 0  # since the last look
         self.copied: set[int] = set()  # pages to be filled with another's bytes, not mapped yet
+        self.placed = (0, 0, 0)  # of the page that mm_filemap_* tells of: inode number, page of the file, dev_t
         self.inserted = (0, 0)  # of the page that mm_lru_insertion tells of: enum lru_list, PAGEMAP_*
 
     def _changed(self) -> None:
@@ -110,6 +112,14 @@ class PageEvents:
             self.points["mm_page_free_batched"].fire(page)
         if self.points["mm_page_free"].active:
             self.points["mm_page_free"].fire(page, 0)
+
+    # -- the page cache ------------------------------------------------------------------------------------------
+
+    def file_page(self, name: str, host: FilePages, index: int, phys: int) -> None:
+        """filemap_add_folio(), filemap_remove_folio()."""
+        if self.points[name].active:
+            self.placed = (host.ino, index, host.dev)
+            self.points[name].fire(self._page(phys))
 
     # -- the LRU lists -------------------------------------------------------------------------------------------
 

@@ -149,6 +149,10 @@ class Host(BpfSide):
         """Of events that point to one."""
         return self.k.mirror.constants
 
+    def file_page(self) -> tuple[int, int, int]:
+        """Of the page that comes to a file or leaves it now."""
+        return self.k.mm.page_events.placed
+
     def lru_page(self) -> tuple[int, int]:
         """Of the page that goes to an LRU list now."""
         return self.k.mm.page_events.inserted

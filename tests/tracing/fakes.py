@@ -191,6 +191,9 @@ class FakeHost:
     def constant_strings(self):
         return {}
 
+    def file_page(self):
+        return (0, 0, 0)
+
     def lru_page(self):
         return (0, 0)
 

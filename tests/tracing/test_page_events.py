@@ -67,3 +67,27 @@ def test_counters_fall_to_nothing_when_an_address_space_ends(text):
         before = text[: text.index(f"exit_mmap: mt_mod {int(tree, 16):016x}")]
         last = re.findall(rf"rss_stat: mm_id={int(tree, 16)} curr=0 type=(\w+) size=(\d+)B", before)
         assert dict(last).get("MM_ANONPAGES") == "0"
+
+
+def test_pages_of_a_disk_come_and_go():
+    """Those of tmpfs do not come by filemap_add_folio(), as tests/tracing/programs/shell/filemap.sh shows; there is no disk on the oracle."""
+    if BUSYBOX is None:
+        pytest.skip("needs a static busybox on this host")
+    machine = simkernel.boot()
+    script = """
+    cd /sys/kernel/tracing
+    for e in add_to delete_from; do echo "s_dev == 0xfe00000" > events/filemap/mm_filemap_${e}_page_cache/filter; done
+    echo 1 > events/filemap/enable
+    head -c 6000 /dev/zero > /mnt/f; sync; echo 1 > /proc/sys/vm/drop_caches
+    cat /mnt/f > /dev/null; cat /mnt/f > /dev/null; rm /mnt/f
+    echo 0 > events/enable; cat trace
+    """
+    text = machine.run([machine.install(BUSYBOX), "sh", "-c", script], timeout_host_s=60).text
+    told = re.findall(
+        r"-\d+ +\[000\] (\S+) .*mm_filemap_(\w+)_page_cache: dev 254:0 ino \w+ pfn=(\w+) ofs=(\d+) order=0", text
+    )
+    add, delete = (".....", "add_to"), ("d..2.", "delete_from")
+    assert [(held, name, int(place)) for held, name, _, place in told] == [
+        (*what, place) for what in (add, delete, add, delete) for place in (0, 4096)
+    ]  # fmt: skip
+    assert [row[2] for row in told[:2]] == [row[2] for row in told[2:4]]

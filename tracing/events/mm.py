@@ -1,4 +1,4 @@
-"""Resident pages, the LRU lists, the TLB, areas.  include/trace/events/{kmem,pagemap,tlb,mmap}.h."""
+"""Resident pages, the LRU lists, the page cache, the TLB, areas.  include/trace/events/{kmem,pagemap,tlb,mmap,filemap}.h."""
 
 from __future__ import annotations
 
@@ -104,3 +104,22 @@ rseq_ip_fixup = TraceEventDecl(
         "REC->post_commit_offset, REC->abort_ip"
     ),
 )  # fmt: skip
+mm_filemap_add_to_page_cache = TraceEventDecl(
+    "filemap", "mm_filemap_add_to_page_cache",
+    since="6.1",
+    proto="struct folio *folio",
+    entry=(
+        ("unsigned long pfn", "page_to_pfn(folio)"),
+        ("unsigned long i_ino", "folio_ino(folio)"),
+        ("unsigned long index", "folio_index(folio)"),
+        ("dev_t s_dev", "folio_dev(folio)"),
+        ("unsigned char order", "0"),
+    ),
+    print=(
+        '"dev %d:%d ino %lx pfn=0x%lx ofs=%lu order=%u", MAJOR(REC->s_dev), MINOR(REC->s_dev), REC->i_ino, REC->pfn, '
+        "REC->index << 12, REC->order"
+    ),
+)  # fmt: skip
+mm_filemap_delete_from_page_cache = mm_filemap_add_to_page_cache.like(
+    "mm_filemap_delete_from_page_cache", since="6.1", held=(IRQS, 2)
+)

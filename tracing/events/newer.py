@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tracing.events import block, inet, kmem, mmap_lock, net, sched, task, timer
+from tracing.events import block, inet, kmem, mm, mmap_lock, net, sched, task, timer
 from tracing.events.declare import TraceEventDecl
 
 
@@ -252,4 +252,20 @@ mmap_lock_acquire_returned_6_14 = replace(
         'REC->success ? "true" : "false"'
     ),
     since="6.14",
+)
+
+# The page cache: inode numbers have 64 bits on every CPU.
+mm_filemap_add_to_page_cache_7_2 = replace(
+    mm.mm_filemap_add_to_page_cache,
+    entry=(
+        ("u64 i_ino", "folio_ino(folio)"),
+        *(row for row in mm.mm_filemap_add_to_page_cache.entry if row[0] != "unsigned long i_ino"),
+    ),
+    print=mm.mm_filemap_add_to_page_cache.print.replace("%lx pfn", "%llx pfn"),
+    since="7.2",
+)
+mm_filemap_delete_from_page_cache_7_2 = replace(
+    mm_filemap_add_to_page_cache_7_2,
+    name="mm_filemap_delete_from_page_cache",
+    held=mm.mm_filemap_delete_from_page_cache.held,
 )

@@ -393,6 +393,18 @@ class Reader:
         base, size = VMEMMAP_BASE, self.types.sizeof("struct page")
         return int((page - base) // size) & 0xFFFFFFFFFFFFFFFF
 
+    def folio_ino(self, folio: int) -> int:
+        """folio->mapping->host->i_ino."""
+        return self.host.file_page()[0]
+
+    def folio_index(self, folio: int) -> int:
+        """folio->index."""
+        return self.host.file_page()[1]
+
+    def folio_dev(self, folio: int) -> int:
+        """folio->mapping->host->i_sb->s_dev."""
+        return self.host.file_page()[2]
+
     def folio_lru_list(self, folio: int) -> int:
         """Which list a page goes to."""
         return self.host.lru_page()[0]
