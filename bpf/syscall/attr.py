@@ -20,6 +20,7 @@ from bpf.board import Bpf, BtfObject
 from bpf.face import BpfHost, Prog
 from bpf.maps.base import BpfMap
 from bpf.syscall.test_functions import Steps
+from bpf.versions import features
 
 # sizeof(union bpf_attr) by version.
 ATTR_SIZES: tuple[tuple[str, int], ...] = (
@@ -44,7 +45,8 @@ _BATCH = "in_batch:0/8 out_batch:8/8 keys:16/8 values:24/8 count:32 map_fd:36 el
 _PROG_LOAD = """prog_type:0 insn_cnt:4 insns:8/8 license:16/8 log_level:24 log_size:28 log_buf:32/8 kern_version:40
     prog_flags:44 prog_name:48/16 prog_ifindex:64 expected_attach_type:68 prog_btf_fd:72 func_info_rec_size:76
     func_info:80/8 func_info_cnt:88 line_info_rec_size:92 line_info:96/8 line_info_cnt:104 attach_btf_id:108
-    attach_prog_fd:112 core_relo_cnt:116 fd_array:120/8 core_relos:128/8 core_relo_rec_size:136"""
+    attach_prog_fd:112 core_relo_cnt:116 fd_array:120/8 core_relos:128/8 core_relo_rec_size:136
+    log_true_size:140 prog_token_fd:144"""
 _OBJ = "pathname:0/8 bpf_fd:8 file_flags:12"
 _ATTACH = "target_fd:0 attach_bpf_fd:4 attach_type:8 attach_flags:12 replace_bpf_fd:16"
 _TEST = """prog_fd:0 retval:4 data_size_in:8 data_size_out:12 data_in:16/8 data_out:24/8 repeat:32 duration:36
@@ -54,7 +56,9 @@ _OBJ_INFO = "bpf_fd:0 info_len:4 info:8/8"
 _QUERY = """target_fd:0 attach_type:4 query_flags:8 attach_flags:12 prog_ids:16/8 prog_cnt:24
     prog_attach_flags:32/8"""
 _RAW_TP = "name:0/8 prog_fd:8"
-_BTF_LOAD = "btf:0/8 btf_log_buf:8/8 btf_size:16 btf_log_size:20 btf_log_level:24"
+_BTF_LOAD = (
+    "btf:0/8 btf_log_buf:8/8 btf_size:16 btf_log_size:20 btf_log_level:24 log_true_size:28 btf_flags:32 btf_token_fd:36"
+)
 _TASK_FD = "pid:0 fd:4 flags:8 buf_len:12 buf:16/8 prog_id:24 fd_type:28 probe_offset:32/8 probe_addr:40/8"
 _LINK = """prog_fd:0 target_fd:4 attach_type:8 flags:12 target_btf_id:16 iter_info:16/8 iter_info_len:24
     bpf_cookie:16/8 kprobe_flags:16 cnt:20 syms:24/8 addrs:32/8 cookies:40/8 tracing_cookie:24/8"""
@@ -109,6 +113,8 @@ LAYOUTS: dict[int, Layout] = {
     4: _layout(_ELEM, ("3.18", 24)),
     5: _layout(
         _PROG_LOAD,
+        ("6.9", 148),
+        ("6.4", 144),
         ("5.17", 140),
         ("5.14", 128),
         ("5.5", 116),
@@ -132,7 +138,7 @@ LAYOUTS: dict[int, Layout] = {
     15: _layout(_OBJ_INFO, ("4.13", 16)),
     16: _layout(_QUERY, ("6.0", 40), ("4.15", 28)),
     17: _layout(_RAW_TP, ("4.17", 12)),
-    18: _layout(_BTF_LOAD, ("4.18", 28)),
+    18: _layout(_BTF_LOAD, ("6.9", 40), ("6.4", 32), ("4.18", 28)),
     19: _layout(_ID, ("4.18", 4)),
     20: _layout(_TASK_FD, ("4.18", 48)),
     21: _layout(_ELEM, ("5.14", 32), ("4.20", 24)),
@@ -220,8 +226,9 @@ class User:
 class Attr:
     """The attributes of one call: members by name, the rest zero."""
 
-    def __init__(self, raw: bytes, layout: Layout, byteorder: ByteOrder, address: int) -> None:
+    def __init__(self, raw: bytes, layout: Layout, byteorder: ByteOrder, address: int, given: int) -> None:
         self.raw = raw
+        self.given = given  # bytes that the caller has of it
         self.layout = layout
         self.byteorder = byteorder
         self.address = address  # of the user's copy, for members that are written back
@@ -249,6 +256,11 @@ class Attr:
     def place(self, name: str) -> int:
         """User address of a member."""
         return self.address + self.layout.fields[name][0]
+
+    def has(self, name: str, version: KernelVersion) -> bool:
+        """May the member be written back: does this version know it, and the caller have room for it?"""
+        end = sum(self.layout.fields[name])
+        return end <= self.given and end <= self.layout.end(version)
 
     def check(self, version: KernelVersion) -> None:
         """CHECK_ATTR()."""
@@ -292,6 +304,16 @@ def btf_of_fd(call: Call, fd: int) -> BtfObject:
     if not isinstance(found, BtfObject):
         raise KernelError(EINVAL)
     return found
+
+
+def check_token(call: Call, flags: str, fd: str) -> None:
+    """bpf_token_get_from_fd(), where the flags ask for it: nobody makes tokens here.  EBADF; EINVAL: no token."""
+    value, known = call.attr.number(flags), features.known_flags(call.version, flags)
+    if value & ~known:
+        raise KernelError(EINVAL)
+    if value & uapi.BPF_F_TOKEN_FD:
+        call.host.fd_get(call.attr.signed(fd))
+        raise KernelError(EINVAL, "no token")
 
 
 def file_mode(flags: int) -> int:

@@ -15,7 +15,7 @@ from bpf.maps.hash import HashMap
 from bpf.maps.queue import BloomFilterMap, QueueMap
 from bpf.maps.rows import MAP_TYPES
 from bpf.maps.types import has_map_type
-from bpf.syscall.attr import Call, ask, btf_of_fd, file_mode, new_map_fd
+from bpf.syscall.attr import Call, ask, btf_of_fd, check_token, file_mode, new_map_fd
 from bpf.syscall.test_functions import KernelCall, Steps
 from bpf.versions import features
 
@@ -43,6 +43,7 @@ def map_create(call: Call) -> int:
         raise KernelError(EINVAL)
     new = call.bpf.new_map(_map_attr(call))
     try:
+        check_token(call, "map_flags", "map_token_fd")
         new.name = object_name(attr.bytes_of("map_name")) if version.at_least("4.15") else ""
         _set_types(call, new)
         ask(call, "bpf_map_alloc_security", new.address)
@@ -61,7 +62,7 @@ def _map_attr(call: Call) -> MapAttr:
         attr.key_size,
         attr.value_size,
         attr.max_entries,
-        attr.map_flags,
+        attr.map_flags & ~uapi.BPF_F_TOKEN_FD,
         attr.signed("inner_map_fd"),
         attr.numa_node,
         attr.bytes_of("map_name"),

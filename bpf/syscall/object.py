@@ -20,8 +20,10 @@ from bpf.core.program import TEXT_STEP, BpfProg
 from bpf.face import FdObject
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, Insn, encode, signed32
 from bpf.maps.base import BpfMap
-from bpf.syscall.attr import Call, file_mode, new_map_fd, prog_fd
+from bpf.syscall.attr import Call, check_token, file_mode, new_map_fd, prog_fd
+from bpf.verifier.log.log import cut, log_is_valid
 from bpf.verifier.rewrite.dump import dump
+from bpf.versions.verifier_rules import rules_of
 
 REOPENED_LINK = "bpf-link"  # bpf_link_new_fd(); who makes a link has a "bpf_link"
 BTF_MAX_SIZE = 16 << 20
@@ -119,21 +121,24 @@ def link_get_fd_by_id(call: Call) -> int:
 def btf_load(call: Call) -> int:
     """BPF_BTF_LOAD."""
     call.check()
+    check_token(call, "btf_flags", "btf_token_fd")
     if not call.bpf.capable("bpf"):
         raise KernelError(EPERM)
     attr = call.attr
     if attr.btf_size > BTF_MAX_SIZE:
         raise KernelError(E2BIG)
-    log_given = attr.btf_log_level or attr.btf_log_buf or attr.btf_log_size
-    if log_given and (not attr.btf_log_level or not attr.btf_log_buf or attr.btf_log_size < 128):
+    if not log_is_valid(call.version, attr.btf_log_level, attr.btf_log_size, attr.btf_log_buf):
         raise KernelError(EINVAL)
     data = call.user.read(attr.btf, attr.btf_size)
     btf, errno, log = _check_btf(data, call)
-    if log_given:
-        raw = log.encode("latin-1")
-        if len(raw) >= attr.btf_log_size:
-            raw, errno = raw[: attr.btf_log_size - 1], errno or ENOSPC
-        call.log_user.write(attr.btf_log_buf, raw + b"\0")
+    if call.attr.has("log_true_size", call.version):
+        call.user.put(attr.place("log_true_size"), 4, len(log) + 1 if log and attr.btf_log_level else 0)
+    if attr.btf_log_buf:
+        if len(log) >= attr.btf_log_size:
+            rolls, limit = rules_of(call.version).log_rolls, attr.btf_log_size - 1
+            log = cut(log, attr.btf_log_level, limit) if rolls else log[:limit]
+            errno = ENOSPC if rolls else errno or ENOSPC
+        call.log_user.write(attr.btf_log_buf, log.encode("latin-1") + b"\0")
     if errno or btf is None:
         raise KernelError(errno)
     publish_kernel_btf(call)

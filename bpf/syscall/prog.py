@@ -15,12 +15,13 @@ from bpf.core.load import LoadAttr
 from bpf.core.load import prog_load as load_program
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.isa.insn import Insn, decode, signed32
-from bpf.syscall.attr import Call, btf_of_fd, prog_fd
+from bpf.syscall.attr import Call, btf_of_fd, check_token, prog_fd
 from bpf.syscall.struct_ops_run import struct_ops_test_run
 from bpf.syscall.test_functions import Step, Steps, drive
 from bpf.syscall.test_request import TestRequest, TestResult
 from bpf.syscall.test_run import test_run_steps, tracing_steps
 from bpf.verifier.api import VerifyRequest
+from bpf.verifier.log.log import log_is_valid
 
 LICENSE_MAX = 127
 PACKET_MAX = 1 << 17  # bytes of a packet that are read: of more than fits into fragments it does not matter how much
@@ -33,7 +34,6 @@ RECORDS = {  # what the log calls them -> the members of union bpf_attr: where, 
     "line_info": ("line_info", "line_info_cnt", "line_info_rec_size"),
     "core_relo": ("core_relos", "core_relo_cnt", "core_relo_rec_size"),
 }
-MIN_LOG, MAX_LOG = 128, 0xFFFFFFFF >> 2
 
 
 def _records(call: Call, kind: str, known: int) -> list[tuple[int, ...]]:
@@ -59,19 +59,18 @@ def _records(call: Call, kind: str, known: int) -> list[tuple[int, ...]]:
 
 def _log_parameters_bad(call: Call) -> bool:
     """bpf_verifier_log_attr_valid(): level and buffer belong together."""
-    level, size, buf = call.attr.log_level, call.attr.log_size, call.attr.log_buf
-    if not (level or size or buf):
-        return False
+    attr = call.attr
     if call.version.before(CLASSIC_UNTIL):
         return False  # the classic verifier checks them itself
-    limit = MAX_LOG if call.version.at_least("4.20") else 0xFFFFFFFF >> 8
-    return not (MIN_LOG <= size <= limit) or not level or not buf or bool(level & ~7)
+    return not log_is_valid(call.version, attr.log_level, attr.log_size, attr.log_buf)
 
 
 def prog_load(call: Call) -> int:
     """BPF_PROG_LOAD."""
     call.check()
     attr, user = call.attr, call.user
+    if not call.version.before(CLASSIC_UNTIL):
+        check_token(call, "prog_flags", "prog_token_fd")
     text = user.string(attr.license, LICENSE_MAX).decode("latin-1")
     logging = bool(attr.log_level or attr.log_size or attr.log_buf)
     load = LoadAttr(
@@ -93,7 +92,9 @@ def prog_load(call: Call) -> int:
         _set_attach_target(call, load)
         load.verify_extras = lambda load, request: _verify_extras(call, load, request)
     verdict, prog = load_program(call.bpf, load)
-    if logging and verdict.log_valid:
+    if call.attr.has("log_true_size", call.version) and verdict.log_valid:
+        user.put(attr.place("log_true_size"), 4, verdict.log_true_size)
+    if logging and verdict.log_valid and attr.log_buf:
         call.log_user.write(attr.log_buf, verdict.log.encode("latin-1", "replace") + b"\0")
     if prog is None:
         raise KernelError(-verdict.ret)

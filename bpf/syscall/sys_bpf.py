@@ -94,7 +94,7 @@ def _bpf(system: Bpf, cmd: int, uattr: int, size: int, memory: User | None = Non
     command = COMMANDS.get(cmd) if features.has_command(system.version, cmd) else None
     if command is None:
         raise KernelError(EINVAL)
-    return command(Call(system, cmd, Attr(raw, LAYOUTS[cmd], host.mem.byteorder, uattr), user))
+    return command(Call(system, cmd, Attr(raw, LAYOUTS[cmd], host.mem.byteorder, uattr, size), user))
 
 
 def _check_size_4_1(user: User, uattr: int, known: int, size: int) -> None:

@@ -84,6 +84,7 @@ class Verdict:
     ret: int  # 0 or -errno
     log: str = ""
     log_valid: bool = True  # False: refused before the log was begun, nothing is written to the user's buffer
+    log_true_size: int = 0  # bytes that a buffer for all of it needs, with the NUL
     insns: list[Insn] = field(default_factory=list)  # the program as rewritten, if accepted
     used_maps: list[MapInfo] = field(default_factory=list)
     insn_processed: int = 0

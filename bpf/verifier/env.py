@@ -47,7 +47,7 @@ from bpf.verifier.context.ctx_rule import AccessInfo, CtxArg
 from bpf.verifier.domain.known_flow import KnownFlow
 from bpf.verifier.domain.state import MAX_CALL_FRAMES, MORE_CALL_FRAMES, FuncState, Reg, VerifierState
 from bpf.verifier.log.before_5_18 import WHOLE_STATES
-from bpf.verifier.log.log import BPF_LOG_FIXED, SHORT_STATES, Log, StateStyle
+from bpf.verifier.log.log import SHORT_STATES, Log, StateStyle
 from bpf.verifier.log.since_6_8 import BARE_STATES, SPARE_STATES
 from bpf.versions.kptr_destructors import kptr_destructors
 from bpf.versions.verifier_rules import Rules, rules_of
@@ -263,7 +263,7 @@ class Env:
         self.insns: list[Insn] = list(request.insns)
         self.aux = [InsnAux(i) for i in range(len(self.insns))]
         rules = rules_of(request.version)
-        self.log = Log(request.log_level, request.log_size, rules.log_rolls and not request.log_level & BPF_LOG_FIXED)
+        self.log = Log(request.log_level, request.log_size, rules.log_rolls)
         self.level = request.log_level & 3
         self.facts = ProgFacts()
         # privileges

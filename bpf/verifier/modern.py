@@ -25,7 +25,7 @@ from bpf.verifier.context.struct_ops import adjust_argument
 from bpf.verifier.domain.state import Reg, VerifierState, known_zero
 from bpf.verifier.domain.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
 from bpf.verifier.env import Env, Rejected, SubprogInfo
-from bpf.verifier.log.log import BPF_LOG_LEVEL2, BPF_LOG_MASK, BPF_LOG_STATS
+from bpf.verifier.log.log import BPF_LOG_LEVEL2, BPF_LOG_STATS, log_is_valid
 from bpf.verifier.paths.cfg import add_subprogs_and_kfuncs, check_cfg, check_max_stack_depth, check_subprogs
 from bpf.verifier.paths.do_check import do_check
 from bpf.verifier.paths.known_before import analyse
@@ -134,14 +134,6 @@ def _print_stats(env: Env) -> None:
     )
 
 
-def _log_is_valid(request: VerifyRequest) -> bool:
-    """bpf_verifier_log_attr_valid()."""
-    if not request.log_level:
-        return True
-    size = request.log_size
-    return not request.log_level & ~BPF_LOG_MASK and (size is None or 128 <= size <= (1 << 32) - 1 >> 2)
-
-
 @contextmanager
 def _no_collector() -> Iterator[None]:
     """States make a growing tree without cycles, through which Python's collector would walk in vain."""
@@ -165,7 +157,7 @@ def _check_and_rewrite(env: Env) -> int:
 
 def verify(request: VerifyRequest) -> Verdict:
     """Whether the program may run, why not, and what it becomes."""
-    if not _log_is_valid(request):
+    if not log_is_valid(request.version, request.log_level, request.log_size, request.log_buf):
         return Verdict(-EINVAL, log_valid=False)
     with _no_collector():
         return _verify(request)
@@ -208,6 +200,7 @@ def _verdict(env: Env, ret: int) -> Verdict:
     return Verdict(
         ret,
         log=env.log.text,
+        log_true_size=env.log.true_size,
         insns=env.insns if ret == 0 else [],
         used_maps=env.used_maps,
         insn_processed=env.insn_processed,

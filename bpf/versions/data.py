@@ -116,6 +116,7 @@ FLAGS: dict[str, tuple[Feature, ...]] = {
         MMAPABLE       5.5  fc9702273e2e
         PRESERVE_ELEMS 5.10 792caccc4526
         INNER_MAP      5.10 4a8f87e60f6d
+        TOKEN_FD       6.9  a177fc2bf6fd
         """,
         "BPF_F_",
     ),
@@ -127,6 +128,13 @@ FLAGS: dict[str, tuple[Feature, ...]] = {
         TEST_STATE_FREQ  5.4  10d274e880eb
         SLEEPABLE        5.10 1e6c62a88215
         XDP_HAS_FRAGS    5.18 c2f2cdbeffda
+        TOKEN_FD         6.9  caf8f28e036c
+        """,
+        "BPF_F_",
+    ),
+    "btf_flags": _rows(
+        """
+        TOKEN_FD 6.9 9ea7c4bf17e3
         """,
         "BPF_F_",
     ),

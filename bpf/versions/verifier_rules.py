@@ -144,7 +144,7 @@ class Rules:
     tail_calls_move_packets: bool = since(
         "6.12", "1a4607ffba35", "behind a tail call there are no packet pointers; of 6.13"
     )
-    tail_calls_return: bool = since("6.19", "-", "only from a called function does a tail call come back")
+    tail_calls_return: bool = since("6.19", "e3245f899043", "only from a called function does a tail call come back")
     maps_never_null: bool = since("6.17", "5534e58f2e9b", "a map's own pointer is never NULL")
     quotients_tracked: bool = since("7.1", "-", "what a constant divides, and the rest, have ranges")
     more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")
@@ -230,7 +230,9 @@ class Rules:
     casts_to_memory: bool = since(
         "6.17", "d2ae8b09c4ee", "bpf_rdonly_cast() to void gives memory that cannot be relied on"
     )
-    other_pointers_read: bool = since("6.17", "-", "a pointer to no struct is memory that cannot be relied on")
+    other_pointers_read: bool = since(
+        "6.17", "2d5c91e1cc14", "a pointer to no struct is memory that cannot be relied on"
+    )
     sections_end_with_program: bool = since("6.14", "-", "what is held at the end of a program is told as that")
     acquire_is_strict: bool = until("6.12", "f633919d1325", "what is acquired is of exactly the type asked for")
     acquired_trusted: bool = since("7.1", "-", "what a kernel function acquires is trusted by its type, too")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
 from arch.abi.version import NEWEST, RELEASES
 from bpf import uapi
 from bpf.btf import Btf
@@ -37,7 +37,8 @@ class Task:
         return self.host.put(data)
 
     def call(self, cmd, size=None, tail=None, **fields):
-        raw = bytearray(144)
+        ends = [sum(LAYOUTS[cmd].fields[name]) for name in fields]
+        raw = bytearray(max(144, *ends, 0))
         for name, value in fields.items():
             offset, width = LAYOUTS[cmd].fields[name]
             if isinstance(value, bytes):
@@ -388,3 +389,97 @@ def test_commands_by_version():
         before = RELEASES[RELEASES.index(since) - 1]
         assert Task(before).call(cmd) == -EINVAL
         assert Task(since).call(cmd, tail={}) != 0
+
+
+# ---- logs and tokens, as Debian's kernels answer ----
+
+LINE = "processed 2 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0\n"
+# level, size of the buffer, is there one -> 6.1's error; 6.12's and 7.2's error, log_true_size and log
+LOGS = [
+    (0, 0, True, EINVAL, EINVAL, 0, None),
+    (0, 0, False, 0, 0, 0, None),
+    (1, 0, True, EINVAL, EINVAL, 0, None),
+    (1, 0, False, EINVAL, 0, 98, None),
+    (1, 1, True, EINVAL, ENOSPC, 98, ""),
+    (1, 20, True, EINVAL, ENOSPC, 98, LINE[-19:]),
+    (1, 127, True, EINVAL, 0, 98, LINE),
+    (1, 128, True, 0, 0, 98, LINE),
+    (1, 128, False, EINVAL, EINVAL, 0, None),
+    (1, 0x3FFFFFFF, True, 0, 0, 98, LINE),
+    (1, 0x40000000, True, EINVAL, EINVAL, 0, None),
+    (8, 0, False, EINVAL, 0, 98, None),
+    (8, 2, True, EINVAL, ENOSPC, 98, "p"),
+    (8, 128, True, EINVAL, 0, 98, LINE),
+    (9, 20, True, EINVAL, ENOSPC, 98, LINE[:19]),
+    (9, 64, True, EINVAL, ENOSPC, 98, LINE[:63]),
+    (16, 128, True, EINVAL, EINVAL, 0, None),
+    (17, 0, False, EINVAL, EINVAL, 0, None),
+]
+
+
+@pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
+@pytest.mark.parametrize("level, size, buffer, old, new, true_size, log", LOGS)
+def test_buffers_of_logs(version, level, size, buffer, old, new, true_size, log):
+    task = Task(version)
+    at = task.put(b"x" * 4096)
+    error = old if version == "6.1" else new
+    result = task.load(1, log_level=level, log_size=size, log_buf=at if buffer else 0)
+    assert (result if result < 0 else 0) == -error
+    assert task.back(5, "log_true_size") == (0 if version == "6.1" else true_size)
+    text = task.host.user.read(at, 4096).split(b"\0")[0].decode()
+    written = log is not None and (version != "6.1" or not old)
+    assert text == (log if written else "x" * 4096)
+
+
+def test_true_size_is_for_who_has_room():
+    task = Task("6.12")
+    task.call(5, size=140, prog_type=1, insn_cnt=2, insns=task.put(encode(assemble("r0 = 0\nexit"))), license=task.put(b"GPL\0"), log_level=1)  # fmt: skip
+    assert task.back(5, "log_true_size") == 0
+
+
+INT = bytes.fromhex("9feb010018000000000000001000000010000000030000000100000000000001040000002000000100610000")[:43]
+PTR = INT[:28] + (0x02000000).to_bytes(4, "little") + INT[32:]
+
+
+@pytest.mark.parametrize("version", ["6.12", "7.2"])
+@pytest.mark.parametrize(
+    "btf, level, size, error, true_size, length, begins",
+    [
+        (INT, 0, 0, 0, 0, None, ""),
+        (INT, 1, 0, 0, 174, None, ""),
+        (PTR, 1, 0, EINVAL, 149, None, ""),
+        (INT, 1, 128, ENOSPC, 174, 127, "4\ntype_off: 0\n"),
+        (PTR, 1, 128, ENOSPC, 149, 127, ": 1\nflags: 0x0\n"),
+        (PTR, 8, 20, ENOSPC, 149, 19, "magic: 0xeb9f\nversi"),
+        (INT, 1, 4096, 0, 174, 173, "magic: 0xeb9f\n"),
+        (PTR, 8, 4096, EINVAL, 149, 148, "magic: 0xeb9f\n"),
+        (INT, 16, 4096, EINVAL, 0, None, ""),
+    ],
+)
+def test_logs_of_btf(version, btf, level, size, error, true_size, length, begins):
+    task = Task(version)
+    at = task.put(b"x" * 4096)
+    result = task.call(18, btf=task.put(btf), btf_size=len(btf), btf_log_level=level, btf_log_size=size, btf_log_buf=at if size else 0)  # fmt: skip
+    assert (result if result < 0 else 0) == -error
+    assert task.back(18, "log_true_size") == true_size
+    text = task.host.user.read(at, 4096).split(b"\0")[0].decode()
+    assert (text[: len(begins)], len(text)) == (begins, length) if length is not None else text == "x" * 4096
+
+
+def test_flags_of_btf_logs_before_6_4():
+    task = Task("6.1")
+    more = {"btf_log_size": 4096, "btf_log_buf": task.put(bytes(4096))}
+    assert task.call(18, btf=task.put(INT), btf_size=len(INT), btf_log_level=8, **more) == -EINVAL
+
+
+@pytest.mark.parametrize("version", ["6.12", "7.2"])
+@pytest.mark.parametrize("fd, error", [(-1, EBADF), (0, EINVAL), (2, EINVAL), (99, EBADF)])
+def test_tokens(version, fd, error):
+    task, flag = Task(version), uapi.BPF_F_TOKEN_FD
+    assert task.map(2, map_flags=flag, map_token_fd=fd) == -error
+    assert task.map(2, map_token_fd=fd) > 0
+    assert task.load(1, prog_flags=flag, prog_token_fd=fd) == -error
+    assert task.load(1, prog_token_fd=fd) > 0
+    btf = {"btf": task.put(INT), "btf_size": len(INT), "btf_token_fd": fd}
+    assert task.call(18, btf_flags=flag, **btf) == -error
+    assert task.call(18, btf_flags=1, **btf) == -EINVAL

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
+from arch.abi.version import KernelVersion
 from bpf.verifier.domain.state import (
     BPF_REG_SIZE,
     INVALID_SLOT,
@@ -45,6 +46,7 @@ from bpf.verifier.domain.types import (
     SCALAR_VALUE,
     base_type,
 )
+from bpf.versions.verifier_rules import rules_of
 
 BPF_LOG_LEVEL1: Final = 1
 BPF_LOG_LEVEL2: Final = 2
@@ -53,6 +55,9 @@ BPF_LOG_FIXED: Final = 8  # since 6.4: what does not fit is left out
 BPF_LOG_LEVEL: Final = BPF_LOG_LEVEL1 | BPF_LOG_LEVEL2
 BPF_LOG_MASK: Final = BPF_LOG_LEVEL | BPF_LOG_STATS
 
+MIN_LOG: Final = 128  # bytes of the user's buffer, until 6.4
+MAX_LOG: Final = U32_MAX >> 2
+MAX_LOG_BEFORE: Final = U32_MAX >> 8
 _MAX_CHUNKS: Final = 4096
 _MAX_MESSAGE: Final = 1023  # bytes of one message: BPF_VERIFIER_TMP_LOG_SIZE less its NUL
 
@@ -64,9 +69,9 @@ class Log:
 
     def __init__(self, level: int, size: int | None, rolls: bool = False) -> None:
         self.level = level
-        self.rolls = rolls  # what does not fit drives out the beginning
+        self.rolls = rolls  # what does not fit drives out the beginning, or with BPF_LOG_FIXED is only counted
         self.longest = 0  # it ever was, in bytes
-        self.limit = None if size is None else size - 1  # bytes that fit before the NUL
+        self.limit = size - 1 if size else None  # bytes that fit before the NUL; 0: nobody reads it, how long is it?
         self.used = 0
         self._chunks: list[str] = []
         self._joined: list[str] = []  # what comes before the chunks
@@ -121,7 +126,35 @@ class Log:
     def text(self) -> str:
         """All of it."""
         whole = "".join(self._joined) + "".join(self._chunks)
-        return whole if self.limit is None or not self.rolls else whole[max(0, len(whole) - self.limit) :]
+        return cut(whole, self.level, self.limit) if self.rolls else whole
+
+    @property
+    def true_size(self) -> int:
+        """Bytes of a buffer that would have held all of it, with the NUL: attr.log_true_size."""
+        return self.longest + 1 if self.longest else 0
+
+
+def cut(whole: str, level: int, limit: int | None) -> str:
+    """What is kept of a log since 6.4 where `limit` characters fit: its end, or with BPF_LOG_FIXED its beginning."""
+    if limit is None:
+        return whole
+    return whole[:limit] if level & BPF_LOG_FIXED else whole[max(0, len(whole) - limit) :]
+
+
+def log_is_valid(version: KernelVersion, level: int, size: int | None, address: int | None) -> bool:
+    """bpf_verifier_log_attr_valid(), of BPF_PROG_LOAD and BPF_BTF_LOAD since 4.9.
+
+    `size` and `address` of the user's buffer; None: nobody asks about them.
+    """
+    if level == 0 and not size and not address:
+        return True
+    if rules_of(version).log_rolls:  # a level alone asks how long the log would be
+        together = size is None or address is None or bool(size) == bool(address)
+        known = BPF_LOG_MASK | BPF_LOG_FIXED
+        return together and not level & ~known and (level != 0 or not address) and (size or 0) <= MAX_LOG
+    limit = MAX_LOG if version.at_least("4.20") else MAX_LOG_BEFORE
+    good = size is None or MIN_LOG <= size <= limit
+    return good and level != 0 and address != 0 and not level & ~BPF_LOG_MASK
 
 
 # ---- types ----
