@@ -54,12 +54,18 @@ class Node:
     size = 0  # bytes, for stat
     nlink = 0  # st_nlink; 0: counted
     fops: FileOperations | None = None  # None: the file system's own
-    strict = False  # nobody is let past the mode bits, root neither (proc_sys_permission)
+    strict = False  # rights() says who may what, no capability else (proc_sys_permission)
     ordered = False  # entries() has the order of readdir
     dynamic = False  # entries come and go: only `children` are counted
     owner_changes = False  # of a directory: its nodes belong to whoever a process is now
     children: Mapping[str, Node] = {}
     shows: Task | None = None  # the task that a directory is about
+
+    def rights(self, mode: int, task: Task) -> int:
+        """Of a strict one: the three bits of its mode that a task has.  fs/proc/proc_sysctl.c:test_perm()."""
+        cred = task.cred
+        in_group = cred.egid == 0 or 0 in cred.groups
+        return (mode >> 6 if cred.euid == 0 else mode >> 3 if in_group else mode) & 7
 
     def entries(self) -> Mapping[str, Node]:
         """Of a directory: names and nodes in creation order."""

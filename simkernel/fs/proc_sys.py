@@ -13,11 +13,13 @@ from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN
 from arch.abi.errno import EPERM
 from arch.abi.time import NSEC_PER_MSEC
 from arch.errors import KernelError
+from simkernel.fs.constants import MAY_WRITE
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
 from simkernel.fs.sysctl_rows import ENTRIES, PAIRS, Entry, Value, check, parse
 from simkernel.kernel.body import Steps
 from simkernel.kernel.face import KernelFace
+from simkernel.kernel.task import Task
 
 
 class Sysctl(dict[str, Any]):
@@ -80,6 +82,8 @@ class Sysctl(dict[str, Any]):
 class SysctlFile(PseudoFile):
     """A file of /proc/sys; programs of control groups are asked before it is read and written."""
 
+    strict = True
+
     def __init__(
         self,
         table: Sysctl,
@@ -90,6 +94,11 @@ class SysctlFile(PseudoFile):
     ) -> None:
         super().__init__(read, write, mode)
         self.table, self.name = table, name
+        self.rooted: Callable[[Task], bool] | None = None  # ctl_table_root.permissions: who has what root has
+
+    def rights(self, mode: int, task: Task) -> int:
+        """sysctl_perm()."""
+        return mode >> 6 & 7 if self.rooted is not None and self.rooted(task) else super().rights(mode, task)
 
     def open(self, flags: int) -> OpenNode:
         return OpenSysctl(self)
@@ -119,7 +128,9 @@ class OpenSysctl(OpenText):
         return super().read(size, self.sysctl.ask(None, pos)[1])
 
     def write(self, data: bytes, pos: int) -> int | Steps[int]:
-        """What a program makes of it."""
+        """What a program makes of it; whoever has it from root may not, for all that.  EPERM."""
+        if not self.sysctl.rights(self.sysctl.mode, self.sysctl.table.k.current) & MAY_WRITE:
+            raise KernelError(EPERM, "the mode forbids it")
         new, pos = self.sysctl.ask(data, pos)
         if pos and isinstance(self.sysctl.table.get(self.sysctl.name), int):
             return len(data)  # proc_first_pos_non_zero_ignore()

@@ -15,6 +15,7 @@ from arch.errors import Fault, KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_if_any, files_of, fs_if_any
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.namespaces import time_offsets
 from simkernel.kernel.oom import file_pages, table_pages
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
@@ -107,7 +108,7 @@ def stat_line(k: FsKernel, task: Task, whole: bool, space: PidNamespace | None =
         nr(task.pgid), nr(task.session), tty, foreground, task.flags, used.min_flt, ended.min_flt, used.maj_flt,
         ended.maj_flt,
         utime // USER_TICK_NSEC, stime // USER_TICK_NSEC, signal.cutime_ns // USER_TICK_NSEC,
-        signal.cstime_ns // USER_TICK_NSEC, prio, task.nice, len(threads), 0, task.start_time_ns // USER_TICK_NSEC,
+        signal.cstime_ns // USER_TICK_NSEC, prio, task.nice, len(threads), 0, (task.start_time_ns + time_offsets(k.current.namespaces.get("time")).boottime) // USER_TICK_NSEC,
         mm.total_pages() * PAGE_SIZE if mm else 0, _rss(mm), limit,
         mm.start_code if mm else 0, mm.end_code if mm else 0, mm.start_stack if mm else 0, 0, 0,
         task.sigpending & 0x7FFFFFFF, task.blocked & 0x7FFFFFFF, task.ignored & 0x7FFFFFFF, task.caught & 0x7FFFFFFF,

@@ -76,10 +76,11 @@ def uptime(k: FsKernel) -> str:
 
 
 def loadavg(k: FsKernel) -> str:
-    """/proc/loadavg: load itself is not simulated."""
+    """/proc/loadavg: load itself is not simulated; the last pid is that of the reader's namespace."""
     tasks = list(k.tasks.by_pid.values())
     running = max(1, sum(1 for t in tasks if t.state_letter == "R"))
-    last = k.tasks.last_pid or max((t.pid for t in tasks), default=0)
+    space = k.current.pid_ns
+    last = space.last if space is not None else k.tasks.last_pid or max((t.pid for t in tasks), default=0)
     return f"0.00 0.00 0.00 {running}/{len(tasks)} {last}\n"
 
 

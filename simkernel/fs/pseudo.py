@@ -198,10 +198,11 @@ class PseudoInode(Inode):
         return target if isinstance(target, str) else self.i_sb.vfs.d_path(target)
 
     def permission(self, mask: int, cred: Cred) -> None:
-        """A node with `strict` set lets nobody past its mode bits (proc_sys_permission: root is no exception)."""
-        if self.node.strict and mask & ~(self.i_mode >> 6) & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC):
+        """A node with `strict` set knows itself (proc_sys_permission: no capability lets root past the mode bits)."""
+        if not self.node.strict:
+            super().permission(mask, cred)
+        elif mask & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC) & ~self.node.rights(self.i_mode, self.i_sb.vfs.k.current):
             raise KernelError(EACCES, "the mode forbids it")
-        super().permission(mask, cred)
 
     def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """Where the node offers it."""

@@ -22,6 +22,7 @@ from simkernel.fs.select import read_timespec
 from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL, Event
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.namespaces import timens_ktime_to_host
 from simkernel.kernel.task import WaitQueue
 
 
@@ -168,6 +169,7 @@ def settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int, word: int) 
         if flags & TFD_TIMER_ABSTIME:
             if ctx.clock_id in (CLOCK_REALTIME, CLOCK_REALTIME_ALARM):
                 expires -= k.clock.realtime_ns - k.clock.now_ns
+            expires = timens_ktime_to_host(k.current.namespaces.get("time"), ctx.clock_id, expires)
             expires = max(expires, 1)
         else:
             expires += k.clock.now_ns

@@ -19,6 +19,7 @@ from arch.abi.sched import (
     CLONE_NEWUSER,
     CLONE_NEWUTS,
 )
+from arch.abi.time import CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM, CLOCK_MONOTONIC
 from arch.records import dataclass
 
 # kind -> (flag of clone(2), inode number of the initial one: include/linux/proc_ns.h)
@@ -64,6 +65,14 @@ _NO_OFFSETS = TimeNamespace()
 def time_offsets(namespace: Namespace | None) -> TimeNamespace:
     """The offsets of a time namespace, or none."""
     return namespace.state if namespace is not None and isinstance(namespace.state, TimeNamespace) else _NO_OFFSETS
+
+
+def timens_ktime_to_host(namespace: Namespace | None, which: int, ns: int) -> int:
+    """An absolute time of a clock in a time namespace, ns, as the machine has it; 0 for what was before the clock began."""
+    offsets = time_offsets(namespace)
+    if which == CLOCK_MONOTONIC:
+        return max(ns - offsets.monotonic, 0)
+    return max(ns - offsets.boottime, 0) if which in (CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM) else ns
 
 
 Proxy = Mapping[str, Namespace]  # struct nsproxy

@@ -6,15 +6,18 @@ Which file shows what depends on who reads: the values of a namespace are those 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from arch.abi.capability import CAP_NET_ADMIN
+from arch.abi.capability import CAP_NET_ADMIN, CAP_SYS_ADMIN
 from arch.abi.errno import EINVAL, EIO, ENOENT, EPERM
+from arch.abi.limits import U32_MAX
 from arch.abi.rtnetlink import NETCONFA_FORWARDING, NETCONFA_RP_FILTER
 from arch.abi.socket import AF_INET
 from arch.errors import KernelError
 from simkernel.fs.nodes import Dir, Node
 from simkernel.fs.proc_sys import SysctlFile
 from simkernel.fs.sysctl_rows import Value, parse
+from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.conf import NEIGH_GLOBAL
 from simkernel.net.core.conf_rows import GLOBAL, IPV4_CONF, IPV6_CONF, NEIGH, PER_NET
@@ -36,12 +39,27 @@ RANGES: dict[str, tuple[int, int]] = {
     "ipv4.tcp_retries1": U8, "ipv4.tcp_retries2": U8, "ipv4.tcp_orphan_retries": U8, "ipv4.tcp_tw_reuse": (0, 2),
     "ipv4.tcp_keepalive_probes": U8, "ipv4.ip_nonlocal_bind": U8, "ipv4.tcp_adv_win_scale": (-31, 31), "ipv4.tcp_notsent_lowat": (0, 0xFFFFFFFF),
     "ipv4.fib_multipath_hash_policy": (0, 3), "ipv4.tcp_dsack": U8, "ipv4.tcp_abort_on_overflow": U8, "ipv4.icmp_msgs_per_sec": (0, HIGH),
-    "ipv6.bindv6only": U8, "ipv6.auto_flowlabels": (0, 3), "ipv6.flowlabel_reflect": (0, 7),
+    "ipv6.ioam6_id_wide": (0, (1 << 56) - 1), "ipv6.bindv6only": U8, "ipv6.auto_flowlabels": (0, 3), "ipv6.flowlabel_reflect": (0, 7),
 }  # fmt: skip
 
 
+# Values that take a capability of whoever writes, root included: devinet_sysctl_forward(), set_default_qdisc(), proc_do_static_key().
+ADMIN = {
+    "core.default_qdisc": CAP_NET_ADMIN,
+    "ipv4.ip_forward": CAP_NET_ADMIN,
+    "core.high_order_alloc_disable": CAP_SYS_ADMIN,
+}
+ADMIN_CONF = {("ipv4", "forwarding"): CAP_NET_ADMIN}
+CONF_RANGES = {("ipv6", "ioam6_id_wide"): (0, U32_MAX)}
+
+
+def net_ctl_permissions(k: NetKernel, task: Task) -> bool:
+    """Who may administer the network has what root has."""
+    return ns_capable(task, current_net(k).namespace.owner, CAP_NET_ADMIN)
+
+
 class NetFile(SysctlFile):
-    """One value: net_ctl_permissions() lets the root of the namespace's users write."""
+    """One value."""
 
     def __init__(self, k: NetKernel, name: str, mode: int, home: Callable[[], dict[str, Value]], key: str) -> None:
         readable, writable = mode & 0o444, mode & 0o222
@@ -49,6 +67,9 @@ class NetFile(SysctlFile):
             k.vfs.sysctl, f"net.{name}", self._show if readable else None, self._store if writable else None, mode
         )
         self.k, self.plain, self.home, self.key = k, name, home, key
+        self.admin = ADMIN.get(name)
+        self.range = RANGES.get(name, (LOW, HIGH))
+        self.rooted = partial(net_ctl_permissions, k)
 
     def _show(self) -> str:
         reader = READERS.get(self.plain)
@@ -56,9 +77,9 @@ class NetFile(SysctlFile):
 
     def _store(self, data: bytes) -> None:
         net, values = current_net(self.k), self.home()
-        if not self.k.capable(CAP_NET_ADMIN) and not ns_capable(self.k.current, net.namespace.owner, CAP_NET_ADMIN):
+        if self.admin is not None and not ns_capable(self.k.current, net.namespace.owner, self.admin):
             raise KernelError(EPERM)
-        value = parse(data.decode("latin-1"), values.get(self.key, 0), *RANGES.get(self.plain, (LOW, HIGH)))
+        value = parse(data.decode("latin-1"), values.get(self.key, 0), *self.range)
         check = CHECKS.get(self.plain)
         if check is not None:
             check(self.k, value)
@@ -81,6 +102,8 @@ class ConfFile(NetFile):
     def __init__(self, k: NetKernel, family: str, whose: str, key: str, mode: int) -> None:
         super().__init__(k, f"{family}.conf.{whose}.{key}", mode, lambda: conf_of(current_net(k), family, whose), key)
         self.family, self.whose = family, whose
+        self.admin = ADMIN_CONF.get((family, key))
+        self.range = CONF_RANGES.get((family, key), (LOW, HIGH))
 
     def _show(self) -> str:
         if self.key == "stable_secret" and self.key not in self.home():
@@ -327,6 +350,9 @@ def install(k: NetKernel) -> None:
         core = old.own.get("core")
         if isinstance(core, Dir):
             root.space("core").machine |= core.own
+            for node in core.own.values():
+                if isinstance(node, SysctlFile):
+                    node.rooted = partial(net_ctl_permissions, k)
     for family in ROWS:
         place = root.space(family)
         place.own["conf"] = Whose(k, _conf_dir(k, family), ("all", "default"))

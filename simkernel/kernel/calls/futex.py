@@ -25,11 +25,11 @@ from arch.abi.futex import (
     FUTEX_WAKE_OP,
     ROBUST_LIST_LIMIT,
 )
-from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
+from arch.abi.time import CLOCK_MONOTONIC
 from arch.errors import KernelError
-from simkernel.kernel.calls.futex_pi import pi_deadline
+from simkernel.kernel.calls.futex_pi import futex_deadline
 from simkernel.kernel.calls.futex_requeue import CMP_VALUE, TO_LOCK
-from simkernel.kernel.calls.time import clock_now, read_timespec
+from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.clock import HRTIMER_MODE_ABS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.futexes import ANY, FutexWaiter, forget, key_of, queue_of, wake
@@ -132,13 +132,10 @@ def _do_futex(
         raise KernelError(ENOSYS)
     val2 = utime & 0xFFFFFFFF
     if command in (FUTEX_WAIT, FUTEX_WAIT_BITSET):
-        until = 0
-        if utime:
-            until = max(read_timespec(k, utime, size), 1)
-            if command == FUTEX_WAIT:
-                until += k.clock.now_ns
-            elif op & FUTEX_CLOCK_REALTIME:
-                until = max(until - clock_now(k, CLOCK_REALTIME) + clock_now(k, CLOCK_MONOTONIC), 1)
+        if command == FUTEX_WAIT:
+            until = max(read_timespec(k, utime, size), 1) + k.clock.now_ns if utime else 0
+        else:
+            until = futex_deadline(k, utime, size, bool(op & FUTEX_CLOCK_REALTIME))
         return (yield k.call("futex_wait", uaddr, 0, val, until, val3 if command == FUTEX_WAIT_BITSET else ANY))
     if command in (FUTEX_WAKE, FUTEX_WAKE_BITSET):
         bitset = val3 if command == FUTEX_WAKE_BITSET else ANY
@@ -150,13 +147,13 @@ def _do_futex(
     if command == FUTEX_CMP_REQUEUE_PI:
         return (yield k.call("futex_requeue", uaddr, CMP_VALUE | TO_LOCK, uaddr2, val, val2, val3))
     if command == FUTEX_WAIT_REQUEUE_PI:
-        until = pi_deadline(k, utime, size, bool(op & FUTEX_CLOCK_REALTIME))
+        until = futex_deadline(k, utime, size, bool(op & FUTEX_CLOCK_REALTIME))
         return (yield k.call("futex_wait_requeue_pi", uaddr, 0, val, until, ANY, uaddr2))
     if command == FUTEX_WAKE_OP:
         return _wake_op(k, uaddr, uaddr2, val, val2, val3)
     if command in (FUTEX_LOCK_PI, FUTEX_LOCK_PI2):
         realtime = command == FUTEX_LOCK_PI or bool(op & FUTEX_CLOCK_REALTIME)
-        return (yield k.call("futex_lock_pi", uaddr, 0, pi_deadline(k, utime, size, realtime), 0))
+        return (yield k.call("futex_lock_pi", uaddr, 0, futex_deadline(k, utime, size, realtime), 0))
     if command == FUTEX_TRYLOCK_PI:
         return (yield k.call("futex_lock_pi", uaddr, 0, 0, 1))
     if command == FUTEX_UNLOCK_PI:

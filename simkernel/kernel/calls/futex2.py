@@ -8,8 +8,8 @@ from arch.abi.errno import EINVAL
 from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
 from simkernel.kernel.calls.futex import FLAGS_STRICT
+from simkernel.kernel.calls.futex_pi import futex_deadline
 from simkernel.kernel.calls.futex_requeue import CMP_VALUE
-from simkernel.kernel.calls.time import clock_now, read_timespec
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 
@@ -51,9 +51,7 @@ def sys_futex_wait(k: KernelFace, uaddr: int, val: int, mask: int, flags: int, t
     if timeout:
         if clockid not in (CLOCK_REALTIME, CLOCK_MONOTONIC):
             raise KernelError(EINVAL)
-        until = max(read_timespec(k, timeout, 8), 1)
-        if clockid == CLOCK_REALTIME:
-            until = max(until - clock_now(k, CLOCK_REALTIME) + clock_now(k, CLOCK_MONOTONIC), 1)
+        until = futex_deadline(k, timeout, 8, clockid == CLOCK_REALTIME)
     return (yield k.call("__futex_wait", uaddr, 0, val, until, mask))
 
 

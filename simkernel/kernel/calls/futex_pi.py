@@ -29,10 +29,11 @@ from arch.abi.futex import (
 )
 from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
-from simkernel.kernel.calls.time import clock_now, read_timespec
+from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.futexes import FutexWaiter, PiLock, forget, key_of, queue_of
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.namespaces import timens_ktime_to_host
 from simkernel.kernel.task import Task
 
 
@@ -134,13 +135,16 @@ def exit_pi_state_list(k: KernelFace, task: Task) -> None:
                 del k.pi_locks[key]
 
 
-def pi_deadline(k: KernelFace, utime: int, size: int | None, realtime: bool) -> int:
-    """An absolute time as monotonic ns; 0 without one."""
+def futex_deadline(k: KernelFace, utime: int, size: int | None, realtime: bool) -> int:
+    """futex_init_timeout(): an absolute time as ns of the machine's monotonic clock; 0 without one.  EINVAL, EFAULT."""
     if not utime:
         return 0
     until = read_timespec(k, utime, size)
     if realtime:
-        until += clock_now(k, CLOCK_MONOTONIC) - clock_now(k, CLOCK_REALTIME)
+        k.cpus.charge_user()
+        until += k.clock.now_ns - k.clock.realtime_ns
+    else:
+        until = timens_ktime_to_host(k.current.namespaces.get("time"), CLOCK_MONOTONIC, until)
     return max(until, 1)
 
 
@@ -164,7 +168,7 @@ def sys_futex_waitv(k: KernelFace, waiters: int, count: int, flags: int, timeout
     if timeout:
         if clock not in (CLOCK_REALTIME, CLOCK_MONOTONIC):
             raise KernelError(EINVAL)
-        until = pi_deadline(k, timeout, 8, clock == CLOCK_REALTIME)
+        until = futex_deadline(k, timeout, 8, clock == CLOCK_REALTIME)
     order, asked = k.mem.byteorder, []
     raw = k.usercopy.copy_from_user(waiters, WAITV_SIZE * count)
     for at in range(0, len(raw), WAITV_SIZE):
