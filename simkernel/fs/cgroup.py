@@ -30,6 +30,7 @@ from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import CloneArgs, Task
 
+CGROUP_SIZE = 12288  # bytes of memory: struct cgroup, the nodes of its files, what its controllers keep
 SINCE = {"memory": "4.5", "pids": "4.5", "cpu": "4.15"}  # as part of cgroup2
 
 
@@ -121,7 +122,7 @@ class Cgroup(Dir):
             stack += reversed(group.subgroups.values())
 
     def mkdir(self, name: str) -> None:
-        """A new cgroup.  EINVAL for a newline in the name, EAGAIN beyond cgroup.max.*."""
+        """A new cgroup.  EINVAL for a newline in the name, EAGAIN beyond cgroup.max.*, ENOMEM."""
         if "\n" in name:
             raise KernelError(EINVAL, "newline in the name")
         if name in self.children:
@@ -129,6 +130,7 @@ class Cgroup(Dir):
         for group in self.up():
             if group.descendants() >= group.max_descendants or self.level + 1 - group.level > group.max_depth:
                 raise KernelError(EAGAIN, "cgroup.max")
+        self.k.mm.charge(CGROUP_SIZE)
         child = Cgroup(self.groups, name, self)
         child.ino = self.groups.new_id()
         self.groups.publish(child)
@@ -147,6 +149,7 @@ class Cgroup(Dir):
         if child is None or child.subgroups or child.tasks():
             raise KernelError(EBUSY, "in use")
         self.groups.tell("cgroup_rmdir", child)
+        self.k.mm.charge(-CGROUP_SIZE)
         for word in list(child.css):
             child.drop_css(word)
         del self.subgroups[name], self.own[name]

@@ -10,6 +10,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
 from arch.architecture import Architecture
 from arch.cpu import Cpu
+from arch.errors import KernelError
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
 from arch.text import user_code_page, vdso_image
@@ -143,7 +144,13 @@ class AddressSpaces:
 
     def dup(self, old: Mm) -> Mm:
         """fork: a copy-on-write copy."""
-        mm = self._attach(dup_mmap(old, self._space()))
+        space = self._space()
+        try:
+            mm = dup_mmap(old, space)
+        except KernelError:
+            space.destroy()
+            raise
+        self._attach(mm)
         if self.hooks is not None:
             self.newborn = mm  # no task has it yet
             self.hooks.dup_mm(old, mm)

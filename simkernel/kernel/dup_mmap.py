@@ -5,7 +5,7 @@ from __future__ import annotations
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
 from arch.mmu import AddressSpace
-from simkernel.kernel.areas import VM_WIPEONFORK, SharedAnonymous, Vma
+from simkernel.kernel.areas import VM_WIPEONFORK, VMA_SIZE, SharedAnonymous, Vma
 from simkernel.kernel.mm import Mm
 
 COPIED = (
@@ -23,7 +23,8 @@ def has_pages_of_its_own(vma: Vma) -> bool:
 
 
 def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
-    """The child's copy; private pages are shared until written."""
+    """The child's copy; private pages are shared until written.  KernelError(ENOMEM), and nothing has changed."""
+    old.home.charge(VMA_SIZE * sum(1 for vma in old.vmas if not vma.dontfork))
     new = Mm(old.home, space)
     for name in COPIED:
         setattr(new, name, getattr(old, name))

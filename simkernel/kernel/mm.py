@@ -32,6 +32,7 @@ from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_READ, PTE_WRITE, AddressSpace, UserMemory
 from simkernel.kernel.areas import (
+    VMA_SIZE,
     Frames,
     Layout,
     MappedFile,
@@ -70,6 +71,9 @@ class MmHome(Protocol):
     def events(self) -> SpaceListener | None: ...  # there while somebody listens
     def ask_address(self, addr: int) -> int: ...  # the address, which nobody refuses: mmap_addr
     def lowest_fixed(self) -> int: ...  # the lowest address that the current task may ask for
+
+    def charge(self, size: int) -> None:
+        """Bytes of memory that an area takes, negative when it goes.  KernelError(ENOMEM)."""
 
     max_map_count: int  # vm.max_map_count
 
@@ -124,7 +128,8 @@ class Mm:
         return self.vmas[index + 1] if index + 1 < len(self.vmas) else None
 
     def insert(self, vma: Vma) -> None:
-        """Add an area; the range must be free."""
+        """Add an area; the range must be free.  KernelError(ENOMEM), and nothing has changed."""
+        self.home.charge(VMA_SIZE)
         index = bisect_right(self.starts, vma.start)
         self.vmas.insert(index, vma)
         self.starts.insert(index, vma.start)
@@ -146,6 +151,7 @@ class Mm:
     def _remove(self, vma: Vma) -> None:
         index = self._index(vma)
         del self.vmas[index], self.starts[index]
+        self.home.charge(-VMA_SIZE)
         self._no_gap = (1 << 64, 0)
         self._close(vma)
 
@@ -165,10 +171,11 @@ class Mm:
         return vmas if not vmas or vmas[0].end > start else vmas[1:]
 
     def split_at(self, addr: int) -> None:
-        """Make `addr` a border between areas."""
+        """Make `addr` a border between areas.  KernelError(ENOMEM)."""
         vma = self.find(addr)
         if vma is None or vma.start == addr:
             return
+        self.home.charge(VMA_SIZE)
         upper = vma.clone(addr, vma.end)
         vma.end = addr
         index = bisect_right(self.starts, addr)
@@ -190,6 +197,7 @@ class Mm:
                 a.end = b.end
                 a.soft_dirty |= b.soft_dirty
                 self.home.mem.free(b.addr)
+                self.home.charge(-VMA_SIZE)
                 del self.vmas[left + 1], self.starts[left + 1]
 
     def free_range(self, size: int, hint: int = 0) -> int:
@@ -420,9 +428,14 @@ class Mm:
         elif vma.shared:
             pages = SharedAnonymous(self.home.frames)
             vma.private, vma.fault, vma.ops = pages, pages.fault, pages
-        if flags & MAP_FIXED:
-            self.unmap(addr, size)
-        self.insert(vma)
+        try:
+            if flags & MAP_FIXED:
+                self.unmap(addr, size)
+            self.insert(vma)
+        except KernelError:
+            if vma.ops is not None:
+                vma.ops.closed()
+            raise
         if file is None and not vma.shared:
             self.merge_anonymous(vma)
         if (flags & MAP_POPULATE or locked) and prot:
@@ -520,7 +533,10 @@ class Mm:
             if self.overlaps(old, new + PAGE_SIZE):
                 return self.brk
             vma = Vma(old, new, PROT_READ | PROT_WRITE, MAP_PRIVATE, name="[heap]")
-            self.insert(vma)
+            try:
+                self.insert(vma)
+            except KernelError:
+                return self.brk
             self.merge_anonymous(vma)
         elif new < old:
             self.unmap(new, old - new)
@@ -545,6 +561,7 @@ class Mm:
         self.pages.clear()
         for vma in self.vmas:
             self._close(vma)
+        self.home.charge(-VMA_SIZE * len(self.vmas))
         self.vmas.clear()
         self.starts.clear()
         if self.exe_file is not None:

@@ -163,6 +163,18 @@ def events(u: Calls) -> Story:
         u.free_all()
 
 
+def areas(u: Calls) -> Story:
+    start = yield u.mmap(0, 500 * 4096, 0, 0x22, -1, 0)
+    for i in range(0, 500, 2):
+        assert (yield u.mprotect(start + i * 4096, 4096, 1)) == 0
+
+
+def groups(u: Calls) -> Story:
+    for i in range(100):
+        assert (yield u.mkdir(f"/sys/fs/cgroup/{i}", 0o755)) == 0
+        u.free_all()
+
+
 def watched(u: Calls) -> Story:
     ep, event = (yield u.epoll_create1(0)), u.alloc(16)
     for _ in range(500):
@@ -170,9 +182,57 @@ def watched(u: Calls) -> Story:
         assert (yield u.epoll_ctl(ep, 1, fd, event)) == 0
 
 
+def test_control_groups_count() -> None:
+    with simkernel.boot(memory=MEMORY) as m:
+        physical = m.kernel.physical
+        before = physical.charged
+        assert m.wait(m.workload(groups)).status == 0
+        assert physical.charged - before == 100 * 12288
+
+        def gone(u: Calls) -> Story:
+            for i in range(100):
+                assert (yield u.rmdir(f"/sys/fs/cgroup/{i}")) == 0
+                u.free_all()
+
+        assert m.wait(m.workload(gone)).status == 0
+        assert physical.charged == before
+
+
+def test_areas_of_forked_processes_count() -> None:
+    with simkernel.boot(memory=MEMORY) as m:
+        physical, seen = m.kernel.physical, list[int]()
+
+        def child(u: Calls) -> Story:
+            yield u.pause()
+
+        def body(u: Calls) -> Story:
+            yield from areas(u)
+            before = physical.charged
+            children = []
+            for _ in range(10):
+                children.append((yield u.fork(child)))
+            seen.append(physical.charged - before)
+            for pid in children:
+                yield u.kill(pid, 9)
+                yield u.wait4(pid, 0, 0, 0)
+            seen.append(physical.charged - before)
+
+        before = physical.charged
+        assert m.wait(m.workload(body)).status == 0
+        assert 10 * 500 * 152 <= seen[0] < 10 * 520 * 152 and seen[1] == 0
+        assert physical.charged == before
+
+
 @pytest.mark.parametrize(
     ("story", "least"),
-    [(small_signals, 500 * 80), (timers, 500 * 80), (locks, 300 * 216), (events, 400 * 248), (watched, 500 * 184)],
+    [
+        (small_signals, 500 * 80),
+        (timers, 500 * 80),
+        (locks, 300 * 216),
+        (events, 400 * 248),
+        (areas, 500 * 152),
+        (watched, 500 * 184),
+    ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_each_small_thing_counts(story: Callable[[Calls], Story], least: int) -> None:
