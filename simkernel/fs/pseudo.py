@@ -214,7 +214,10 @@ class PseudoInode(Inode):
     def rmdir(self, parent: Dentry, victim: Dentry) -> None:
         """Where the node offers it."""
         self.node.rmdir(victim.name)
+        for child in list((victim.children or {}).values()):  # its files that were looked at
+            self._forget(victim, child)
         parent.drop(victim)
+        victim.inode.i_nlink = 0
 
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """No new files."""

@@ -198,6 +198,25 @@ def test_control_groups_count() -> None:
         assert physical.charged == before
 
 
+def test_a_removed_control_group_leaves_no_inodes() -> None:
+    with simkernel.boot() as m:
+        seen: list[tuple[int, int]] = []
+
+        def body(u: Calls) -> Story:
+            for _ in range(3):
+                yield u.mkdir("/sys/fs/cgroup/g", 0o755)
+                fd = yield u.openat(-100, "/sys/fs/cgroup/g/cgroup.procs", 0, 0)
+                yield u.close(fd)
+                held = yield u.openat(-100, "/sys/fs/cgroup/g", 0, 0)
+                assert (yield u.rmdir("/sys/fs/cgroup/g")) == 0
+                yield u.close(held)
+                u.free_all()
+                seen.append((len(m.kernel.vfs.mirror.inodes), len(m.kernel.vfs.mirror.dentries)))
+
+        assert m.wait(m.workload(body)).status == 0
+        assert seen[0] == seen[1] == seen[2]
+
+
 def test_areas_of_forked_processes_count() -> None:
     with simkernel.boot(memory=MEMORY) as m:
         physical, seen = m.kernel.physical, list[int]()
