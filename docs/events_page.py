@@ -39,9 +39,9 @@ SILENT = (
     ("`x86_fpu_*`", "the registers of the FPU are not kept in kernel memory"),
     ("`workqueue_*`", "what Linux leaves to a work queue is done at once"),
     (
-        "`writeback_*`",
-        "nobody writes back by himself: pages of tmpfs have no other home, those of a disk are written by fsync and umount; an inode that "
-        "becomes dirty is not told",
+        "the rest of `writeback_*`",
+        "nobody writes back by himself: pages of tmpfs have no other home, those of a disk are written by fsync and umount; only "
+        "`writeback_mark_inode_dirty`, `writeback_dirty_inode_start` and `writeback_dirty_inode` fire",
     ),
     ("`cgroup_release`", "a control group is gone when its directory is"),
 )

@@ -330,4 +330,6 @@ def do_writepages(k: BlockKernel, inode_addr: int, work: int) -> Body:
             k.block.new_bio(REQ_OP_WRITE | REQ_SYNC, run[0][1] * SECTORS_PER_PAGE, len(run) * SECTORS_PER_PAGE, data)
         )
     yield from submit_and_wait(k, bios)
+    if not inode.dirty:
+        inode.i_state = 0
     return 0

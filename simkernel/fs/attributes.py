@@ -112,6 +112,7 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
         mode &= ~S_ISGID
     inode.i_mode = mode
     inode.attr_changed()
+    k.vfs.dirty.attributes_set(inode)
     inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
     k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)

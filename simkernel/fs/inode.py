@@ -155,6 +155,7 @@ class SuperBlock:
         self.s_maxbytes = MAX_LFS_FILESIZE
         self.s_root: Dentry = None  # type: ignore[assignment]  # set by the file system before it is mounted
         self.time_gran_ns = 1
+        self.simple_setattr = False  # its inodes are marked dirty when attributes are set
         self.pseudo_mountable = True  # SB_NOUSER clear: may be named in mount(2)
         self.next_ino = 1
         self.addr = 0
@@ -199,7 +200,7 @@ class Inode:
 
     __slots__ = (
         "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_fop", "i_gid", "i_ino", "i_mapping",
-        "i_mode", "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_uid", "i_writecount", "locks", "mapped",
+        "i_mode", "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_state", "i_uid", "i_writecount", "locks", "mapped",
         "mtime", "seals", "version", "xattrs",
     )  # fmt: skip
 
@@ -213,7 +214,7 @@ class Inode:
         self.i_nlink = 2 if mode & S_IFMT == S_IFDIR else 1
         self.i_size = 0
         self.i_blocks = 0  # 512-byte units
-        self.i_rdev = self.addr = 0
+        self.i_rdev = self.addr = self.i_state = 0
         now = sb.now()
         self.atime = self.mtime = self.ctime = self.btime = now
         self.i_fop: FileOperations | None = None

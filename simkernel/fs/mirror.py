@@ -244,6 +244,10 @@ class Mirror:
                 if isinstance(value, int):
                     layout.set(inode.addr, member, value)
 
+    def inode_state(self, inode: Inode) -> None:
+        """i_state is looked at."""
+        self.struct("struct inode").set(inode.addr, "i_state", inode.i_state)
+
     def inode_size(self, inode: Inode) -> None:
         """i_size changed."""
         if inode.addr:

@@ -16,6 +16,7 @@ from arch.abi.mount import (
     MS_RELATIME,
 )
 from arch.errors import KernelError
+from simkernel.fs.dirty import I_DIRTY_SYNC, DirtyInodes
 from simkernel.fs.inode import Dentry, Mount, Path, SuperBlock
 from simkernel.kernel.namespaces import Namespace
 
@@ -40,10 +41,11 @@ class Mounts:
     """The mounts of all mount namespaces, in mount order."""
 
     def __init__(
-        self, now: Callable[[], int], charge: Callable[[int], None], unused: Callable[[SuperBlock], None]
-    ) -> None:
+        self, now: Callable[[], int], charge: Callable[[int], None], unused: Callable[[SuperBlock], None],
+        dirty: DirtyInodes,
+    ) -> None:  # fmt: skip
         """`unused` is told of a file system when its last mount has gone."""
-        self.now, self.charge, self.unused = now, charge, unused
+        self.now, self.charge, self.unused, self.dirty = now, charge, unused, dirty
         self.root: Path  # of the namespace; set when the root file system is there
         self.at: dict[tuple[Mount, Dentry], Mount] = {}  # what covers a place
         self.all: list[Mount] = []
@@ -217,4 +219,5 @@ class Mounts:
         if flags & MS_RELATIME and inode.mtime < atime and inode.ctime < atime and now - atime < DAY_NS:
             return False
         inode.atime = now
+        self.dirty.mark(inode, I_DIRTY_SYNC)
         return True

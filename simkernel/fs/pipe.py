@@ -24,6 +24,7 @@ from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs import constants as c
+from simkernel.fs.dirty import I_DIRTY
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
@@ -330,8 +331,7 @@ def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
             ret = got
             break
     if done:
-        inode = file.f_inode
-        inode.mtime = inode.ctime = vfs.now()
+        vfs.dirty.file_update_time(file.f_inode, vfs.now())
         return done
     return ret
 
@@ -471,6 +471,7 @@ def create_pipe_files(k: FsKernel, flags: int) -> tuple[File, File]:
     inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
     inode.i_fop = PIPEFIFO_FOPS
     inode.i_nlink = 1
+    inode.i_state = I_DIRTY  # so that it goes on no list
     inode.i_pipe = pipe
     pipe.readers = pipe.writers = 1
     pipe.r_counter = pipe.w_counter = 1

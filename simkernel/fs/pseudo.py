@@ -26,6 +26,7 @@ from simkernel.kernel.task import WaitQueue
 from tracing.face import WouldBlock
 from tracing.files.markers import MarkerFile
 
+KERNFS = ("sysfs", "cgroup", "cgroup2")  # fs/kernfs/inode.c:kernfs_iop_setattr()
 PRUNE_AT = 64  # dentries in a generated directory, before it is looked which of them are gone
 
 
@@ -40,6 +41,7 @@ class PseudoSuper(SuperBlock):
     ) -> None:  # fmt: skip
         super().__init__(fs_name, magic, vfs.anon_dev(), vfs.now)
         self.vfs = vfs
+        self.simple_setattr = fs_name not in KERNFS
         self.s_blocksize = blocksize
         self.file_fops = file_fops
         self.dir_fops = dir_fops or PSEUDO_DIR_OPERATIONS

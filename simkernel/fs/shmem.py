@@ -102,7 +102,7 @@ def __generic_file_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
         inode.i_mode &= ~S_ISUID
         if mode & 0o010:
             inode.i_mode &= ~S_ISGID
-    inode.mtime = inode.ctime = vfs.now()
+    vfs.dirty.file_update_time(inode, vfs.now())
     if k.vfs.names.perform_write_iocb:
         return (yield k.call("generic_perform_write", iocb_addr, from_))
     iocb = vfs.kiocbs[iocb_addr]

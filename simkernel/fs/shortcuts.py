@@ -54,15 +54,16 @@ F_MODE, F_OP, F_POS, F_FLAGS = (slot_offset(File, name) for name in ("f_mode", "
 F_COUNT, F_INODE, F_MAPPING = (slot_offset(File, name) for name in ("f_count", "f_inode", "f_mapping"))
 F_PATH, POS_ADDR = slot_offset(File, "f_path"), slot_offset(File, "pos_addr")
 I_SIZE, ATIME, MTIME, CTIME = (slot_offset(Inode, name) for name in ("i_size", "atime", "mtime", "ctime"))
-I_SB, S_FLAGS = slot_offset(Inode, "i_sb"), slot_offset(SuperBlock, "s_flags")
+I_SB, I_STATE, S_FLAGS = slot_offset(Inode, "i_sb"), slot_offset(Inode, "i_state"), slot_offset(SuperBlock, "s_flags")
 MNT_FLAGS, PAGES = slot_offset(Mount, "mnt_flags"), slot_offset(Mapping, "pages")
 SYSCR, SYSCW, RCHAR, WCHAR = (slot_offset(TaskIo, name) for name in ("syscr", "syscw", "rchar", "wchar"))
 FIRST_ITEM = tuple.__basicsize__  # of a tuple: path.mnt
 LENGTH = object.__basicsize__  # of a list
 MAX_POSITION = 1 << 40  # beyond, the bodies look
 
-# Own words: a reference to the number of inotify marks, file operations, the list of free kiocbs.
-MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS = range(OWN, OWN + 6)
+# Own words: a reference to the number of inotify marks, file operations, the list of free kiocbs, a reference to
+# whether somebody hears of dirty inodes.
+MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS, LISTENERS = range(OWN, OWN + 7)
 
 
 @native
@@ -175,7 +176,7 @@ def read_pages(s: Words, nr: int, file: int, buf: int, count: int) -> int:
         copy(user_place(buf + done, step), shared[Word.DIRECT] + as_uint(page) + offset, step)
         done += step
     if not as_uint(at(file + F_FLAGS)) & O_NOATIME:
-        touch_atime(at(at(file + F_PATH) + FIRST_ITEM), inode, now + s[OTHER_BODY] + as_uint(at(s[REALTIME])))
+        touch_atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, now + s[OTHER_BODY] + as_uint(at(s[REALTIME])))
     set_pos(file, pos + count)
     count_read(count)
     end(s, nr, now, s[OTHER_COST])
@@ -183,7 +184,7 @@ def read_pages(s: Words, nr: int, file: int, buf: int, count: int) -> int:
 
 
 @native
-def touch_atime(mount: int, inode: int, time: int) -> int:
+def touch_atime(s: Words, mount: int, inode: int, time: int) -> int:
     """touch_atime() of what is no directory."""
     flags = as_uint(at(mount + MNT_FLAGS))
     if (flags | as_uint(at(at(inode + I_SB) + S_FLAGS))) & (MS_NOATIME | MS_RDONLY):
@@ -195,6 +196,8 @@ def touch_atime(mount: int, inode: int, time: int) -> int:
     if flags & MS_RELATIME and as_uint(at(inode + MTIME)) < last and as_uint(at(inode + CTIME)) < last:
         if time - last < DAY_NS or time < last:
             return 0
+    if as_uint(at(s[LISTENERS])) or not as_uint(at(inode + I_STATE)):
+        decline()  # mark_inode_dirty() tells, or notes it for the first time
     set_uint(inode + ATIME, time)
     return 0
 
@@ -237,7 +240,14 @@ def shortcuts(vfs: Vfs) -> tuple[Shortcut, ...]:
         null, zeros = vfs.char_devices[makedev(1, 3)], vfs.char_devices[makedev(1, 5)]
         zero_fops = id(zeros) if zeros.read or not reads else 0
         files = (id(SHMEM_FILE_OPERATIONS), id(HOST_FILE_OPERATIONS))
-        return slot_address(vfs.fsnotify, "active"), id(null), zero_fops, *files, id(vfs.uio.free)
+        return (
+            slot_address(vfs.fsnotify, "active"),
+            id(null),
+            zero_fops,
+            *files,
+            id(vfs.uio.free),
+            slot_address(vfs.dirty, "active"),
+        )
 
     asked = ("rw_verify_area", "security_file_permission", "bpf_lsm_file_permission")
     writing = Way(("ksys_write", "vfs_write", "__vfs_write"), "write_null")

@@ -30,6 +30,7 @@ def truncate_inode(k: FsKernel, inode: Inode, size: int) -> None:
         unmap_mapping_range(k, inode, page_up(size), S64_MAX, even_cows=True)
     now = k.vfs.now()
     inode.mtime = inode.ctime = now
+    k.vfs.dirty.attributes_set(inode)
     k.vfs.mirror.inode_changed(inode)
 
 

@@ -36,6 +36,7 @@ from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.cgroup import Cgroups
+from simkernel.fs.dirty import DirtyInodes
 from simkernel.fs.fdtable import FilesStruct, FsStruct, files_if_any, files_of, fs_if_any, fs_of, publish_task_files
 from simkernel.fs.features import Features
 from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_EXEC, FsNotify, Group, Mark
@@ -127,7 +128,6 @@ class Vfs:
         self.pool = pool
         self.abi: FileAbi = k.arch.files
         self.fs_types: dict[str, FsType] = {}
-        self.mounts = Mounts(self.now, k.mm.charge, self.put_super)
         self.unmounted: list[SuperBlock] = []  # which only open files, or working directories, still hold
         self.files: dict[int, File] = {}  # struct file address -> File
         # structs that travel through arguments, by their address: paths, timeouts in ns, and all others
@@ -137,6 +137,8 @@ class Vfs:
         self.key_queues: dict[Hashable, WaitQueue] = {"kmsg": k.log_wait}
         self.names = Features(k.version)
         self.mirror = Mirror(k, self.names)
+        self.dirty = DirtyInodes(k.tracepoints, self.mirror)
+        self.mounts = Mounts(self.now, k.mm.charge, self.put_super, self.dirty)
         self.security = FsSecurity(k, self.mirror)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows

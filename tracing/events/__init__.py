@@ -35,6 +35,7 @@ from tracing.events import (
     task,
     timer,
     unreached,
+    writeback,
 )
 from tracing.events.declare import TraceEventDecl
 
@@ -54,6 +55,7 @@ MODULES = (
     mmap_lock,
     cgroup,
     filelock,
+    writeback,
 )
 
 

@@ -92,6 +92,10 @@ _HRTIMER_MODES = (
     "ABS REL ABS_PINNED REL_PINNED ABS_SOFT REL_SOFT ABS_PINNED_SOFT REL_PINNED_SOFT ABS_HARD REL_HARD "
     "ABS_PINNED_HARD REL_PINNED_HARD"
 )
+_INODE_STATES = (
+    (0, "I_DIRTY_SYNC"), (1, "I_DIRTY_DATASYNC"), (2, "I_DIRTY_PAGES"), (3, "I_NEW"), (4, "I_WILL_FREE"), (5, "I_FREEING"),
+    (6, "I_CLEAR"), (7, "I_SYNC"), (11, "I_DIRTY_TIME"), (8, "I_REFERENCED"),
+)  # fmt: skip
 _TASK_STATES = "0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 | 0x00000008 | 0x00000010 | 0x00000020 | 0x00000040"
 
 MACROS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -112,6 +116,12 @@ MACROS: dict[str, tuple[tuple[str, ...], str]] = {
         "__print_symbolic(val, " + ", ".join(f'{{ {name}, "{name}" }}' for name in _TCP_STATES.split()) + ")",
     ),
     "show_family_name": (("val",), '__print_symbolic(val, { 2, "AF_INET" }, { 10, "AF_INET6" })'),
+    "show_inode_state": (
+        ("state",),
+        '__print_flags(state, "|", '
+        + ", ".join(f'{{(1 << {bit}), "{name}"}}' for bit, name in _INODE_STATES)
+        + " )",
+    ),
     "show_inet_protocol_name": (
         ("val",),
         '__print_symbolic(val, { 6, "IPPROTO_TCP" }, { 33, "IPPROTO_DCCP" }, { 132, "IPPROTO_SCTP" }, '

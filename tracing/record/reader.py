@@ -393,6 +393,11 @@ class Reader:
         base, size = VMEMMAP_BASE, self.types.sizeof("struct page")
         return int((page - base) // size) & 0xFFFFFFFFFFFFFFFF
 
+    def bdi_dev_name(self, inode: int) -> bytes:
+        """bdi_dev_name(inode_to_bdi(inode)): memory has none."""
+        dev = int(self.member("struct super_block", "s_dev", int(self.member("struct inode", "i_sb", inode))))
+        return f"{dev >> 20}:{dev & 0xFFFFF}".encode() if dev >> 20 else b"(unknown)"
+
     def folio_ino(self, folio: int) -> int:
         """folio->mapping->host->i_ino."""
         return self.host.file_page()[0]
