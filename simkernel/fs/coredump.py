@@ -275,7 +275,7 @@ def _write(k: FsKernel, mm: Mm, info: SigInfo, name: str, limit: int) -> Steps[b
             break
         done = at + len(data)
     if done > inode.i_size:
-        truncate_inode(k, inode, done)
+        yield from truncate_inode(k, inode, done)
     k.vfs.put_file(file)
     return True
 

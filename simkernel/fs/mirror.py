@@ -299,16 +299,22 @@ class Mirror:
         values: dict[str, int | bytes] = {
             "f_path.mnt": self.vfsmount(path.mnt), "f_path.dentry": self.dentry(path.dentry), "f_inode": inode,
             "f_op": self.file_operations(file.f_op), "f_flags": file.f_flags, "f_mode": file.f_mode, "f_count": 1,
-            "f_mapping": self._mapping(inode),
+            "f_mapping": self.mapping(inode),
         }  # fmt: skip
         if addr:
             self.mem.write(addr, bytes(layout.pack(values)))
         file.addr = addr or layout.new(values)
         file.pos_addr = file.addr + self.at_f_pos
 
-    def _mapping(self, inode: int) -> int:
+    def mapping(self, inode: int) -> int:
+        """The struct address_space inside a struct inode; 0 where no inode has one."""
         data = self.struct("struct inode").where("i_data")
         return inode + data[0] if data is not None else 0
+
+    def host_of(self, mapping: int) -> Inode:
+        """mapping->host.  KeyError."""
+        data = self.struct("struct inode").where("i_data")
+        return self.inodes[mapping - (data[0] if data is not None else 0)]
 
     def file_flags(self, file: File) -> None:
         """f_flags, f_mode or f_op changed."""

@@ -239,7 +239,7 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
             vfs.security.ask("path_truncate", path)
             valid = ATTR_SIZE | ATTR_MTIME | ATTR_CTIME | ATTR_FILE | ATTR_OPEN
             vfs.security.setattr(path.dentry, valid, file=file.addr)
-            truncate_inode(k, file.f_inode, 0)
+            yield from truncate_inode(k, file.f_inode, 0)
         except KernelError as error:
             ret = -error.errno
     if ret < 0:

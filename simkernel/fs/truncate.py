@@ -22,21 +22,37 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
-def truncate_inode(k: FsKernel, inode: Inode, size: int) -> None:
+def truncate_inode(k: FsKernel, inode: Inode, size: int) -> Steps[None]:
     """do_truncate(): limits and seals, then the file system, then the times.  fs/open.c."""
     old = inode.i_size
     inode.setattr_size(size)
-    if inode.mapped and size < old:
-        unmap_mapping_range(k, inode, page_up(size), S64_MAX, even_cows=True)
+    if old > page_up(size):  # shmem_setattr(): before its pages go, and again for copies that were made meanwhile
+        for _ in range(2):
+            yield k.call("unmap_mapping_range", k.vfs.mirror.mapping(k.vfs.mirror.inode(inode)), page_up(size), 0, 1)
     now = k.vfs.now()
     inode.mtime = inode.ctime = now
     k.vfs.dirty.attributes_set(inode)
     k.vfs.mirror.inode_changed(inode)
 
 
-def unmap_mapping_range(k: FsKernel, inode: Inode, start: int, end: int, even_cows: bool) -> None:
-    """Whole pages of a file leave the address spaces that show them; private copies stay unless `even_cows`.  mm/memory.c."""
-    first, last = start // PAGE_SIZE, end // PAGE_SIZE
+@kernel_function(
+    "void unmap_mapping_range(struct address_space *mapping, loff_t const holebegin, loff_t const holelen, int even_cows)",
+    source="mm/memory.c",
+)
+def unmap_mapping_range(k: FsKernel, mapping: int, holebegin: int, holelen: int, even_cows: int) -> int:
+    """Whole pages of a file leave the address spaces that show them; private copies stay unless `even_cows`.
+
+    Bytes; a length of 0 is all that follows.
+    """
+    inode = k.vfs.mirror.host_of(mapping)
+    if inode.mapped:
+        first = holebegin // PAGE_SIZE
+        last = first + page_up(holelen) // PAGE_SIZE if holelen else S64_MAX // PAGE_SIZE
+        _unmap_mapping_pages(k, inode, first, last, bool(even_cows))
+    return 0
+
+
+def _unmap_mapping_pages(k: FsKernel, inode: Inode, first: int, last: int, even_cows: bool) -> None:
     for mm in {id(t.mm): t.mm for t in k.tasks.by_pid.values() if t.mm is not None}.values():
         for vma in mm.vmas:
             if vma.file is None or vma.file.inode is not inode:
@@ -120,7 +136,7 @@ def sys_sync_file_range(k: FsKernel, fd: int, offset: int, nbytes: int, flags: i
 
 
 @kernel_function("int vfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)", source="fs/open.c")
-def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: int) -> int:
+def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: int) -> Body:
     """Reserve or punch."""
     file = k.vfs.files[file_addr]
     if offset < 0 or length <= 0:
@@ -148,8 +164,9 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
         if inode.seals & F_SEAL_WRITE:
             return -EPERM
         before = mapping.nrpages
-        if inode.mapped:
-            unmap_mapping_range(k, inode, page_up(offset), (offset + length) & -PAGE_SIZE, even_cows=False)
+        start, end = page_up(offset), (offset + length) & -PAGE_SIZE
+        if end > start:
+            yield k.call("unmap_mapping_range", k.vfs.mirror.mapping(inode.addr), start, end - start, 0)
         mapping.punch(offset, offset + length)
         inode.i_sb.give_blocks(before - mapping.nrpages)
     else:
@@ -231,28 +248,28 @@ def do_sys_truncate(k: FsKernel, path: int, length: int) -> Body:
     "int do_truncate(struct user_namespace *mnt_userns, struct dentry *dentry, loff_t length, "
     "unsigned int time_attrs, struct file *filp)", source="fs/open.c", since="5.12",
 )  # fmt: skip
-def do_truncate(k: FsKernel, userns: int, dentry: int, length: int, time_attrs: int, filp: int) -> int:
+def do_truncate(k: FsKernel, userns: int, dentry: int, length: int, time_attrs: int, filp: int) -> Body:
     """Set the size."""
-    return _do_truncate(k, dentry, length, time_attrs, filp)
+    return (yield from _do_truncate(k, dentry, length, time_attrs, filp))
 
 
 @kernel_function(
     "int do_truncate(struct dentry *dentry, loff_t length, unsigned int time_attrs, struct file *filp)",
     source="fs/open.c", until="5.12",
 )  # fmt: skip
-def do_truncate_5_11(k: FsKernel, dentry: int, length: int, time_attrs: int, filp: int) -> int:
+def do_truncate_5_11(k: FsKernel, dentry: int, length: int, time_attrs: int, filp: int) -> Body:
     """Set the size."""
-    return _do_truncate(k, dentry, length, time_attrs, filp)
+    return (yield from _do_truncate(k, dentry, length, time_attrs, filp))
 
 
-def _do_truncate(k: FsKernel, dentry: int, length: int, time_attrs: int, filp: int) -> int:
+def _do_truncate(k: FsKernel, dentry: int, length: int, time_attrs: int, filp: int) -> Body:
     named = k.vfs.mirror.dentries[dentry]
     inode = named.inode
     if exceeds_fsize(k, length, inode.i_size):
         return -EFBIG
     valid = ATTR_SIZE | (ATTR_FILE if filp else 0) | time_attrs
     k.vfs.security.setattr(named, valid, size=length, file=filp)
-    truncate_inode(k, inode, length)
+    yield from truncate_inode(k, inode, length)
     if k.vfs.fsnotify.active:
         k.vfs.fsnotify.dentry(named, FS_MODIFY)
     return 0

@@ -33,8 +33,6 @@ def sweep(k: IpcKernel) -> None:
 def install(k: IpcKernel) -> None:
     """The tables of a booting kernel, /proc/sysvipc and the sysctls."""
     k.init_ipc = IpcNamespace()
-    k.tasks.exit_hooks.append(lambda task: sem.exit_sem(k, task))
-    k.tasks.exit_hooks.append(lambda task: shm.exit_shm(k, task))
     k.ipc_namespaces = []
     k.vfs.namespaces.when_released.append(lambda: sweep(k))
     install_proc(k)

@@ -37,7 +37,7 @@ from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
-from simkernel.kernel.task import SignalStruct, Task, WaitQueue
+from simkernel.kernel.task import PF_EXITING, SignalStruct, WaitQueue
 
 SEM_SIZE = 64  # bytes of a struct sem, each in a cache line of its own
 
@@ -208,10 +208,12 @@ def sys_semtimedop(k: IpcKernel, semid: int, tsops: int, nsops: int, timeout: in
     return (yield k.call("do_semtimedop", semid, tsops, nsops, timeout))
 
 
-def exit_sem(k: IpcKernel, task: Task) -> None:
-    """The last thread of a process is gone: what it did with SEM_UNDO is undone."""
-    if any(not t.exit_state and t is not task for t in task.signal.threads):
-        return
+@kernel_function("void exit_sem(struct task_struct *tsk)", source="ipc/sem.c")
+def exit_sem(k: IpcKernel, tsk: int) -> int:
+    """The last thread of a process ends: what it did with SEM_UNDO is undone."""
+    task = k.tasks.at(tsk)
+    if any(not t.flags & PF_EXITING for t in task.signal.threads):
+        return 0
     for sma in k.ipc.sem:
         assert isinstance(sma, SemArray)
         undo = sma.undo.pop(task.signal, None)
@@ -223,6 +225,7 @@ def exit_sem(k: IpcKernel, task: Task) -> None:
                 sem.pid = task.tgid
         sma.otime = seconds(k)
         k.wake_up(sma.queue, 0)
+    return 0
 
 
 def _ask_semop(k: IpcKernel, sma: SemArray, ops: list[SemBuf], alters: bool) -> None:

@@ -277,14 +277,17 @@ def set_rmid_forced(k: IpcKernel, value: int) -> None:
             segment.file.get()
 
 
-def exit_shm(k: IpcKernel, gone: Task) -> None:
+@kernel_function("void exit_shm(struct task_struct *task)", source="ipc/shm.c")
+def exit_shm(k: IpcKernel, task: int) -> int:
     """Who made segments ends: with kernel.shm_rmid_forced those that nobody has attached go, too."""
+    gone = k.tasks.at(task)
     for segment in list(k.ipc.shm):
         assert isinstance(segment, Segment)
         if segment.creator is gone:
             segment.creator = None
             if k.ipc.shm_rmid_forced:
                 _let_go(segment)
+    return 0
 
 
 @syscall("shmctl", "int shmid, int cmd, struct shmid_ds *buf", source="ipc/shm.c")

@@ -139,6 +139,8 @@ def do_exit(k: KernelFace, code: int) -> Body:
     yield k.call("exit_mm")
     if not early:
         k.trace("sched_process_exit", task.addr, last)
+    yield k.call("exit_sem", task.addr)
+    yield k.call("exit_shm", task.addr)
     yield k.call("exit_files", task.addr)
     yield k.call("exit_fs", task.addr)
     if last and task.pid_ns is not None and task.pid_ns.reaper == task.tgid:
