@@ -33,6 +33,7 @@ from bpf.run.native_call import NativeCall
 from bpf.run.traced import Entry, TracedProgram
 from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.versions.program_types import types_where
+from bpf.versions.verifier_rules import rules_of
 
 if TYPE_CHECKING:
     from bpf.jit.compile import Code
@@ -44,6 +45,8 @@ STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
 COLD_RUNS = {Tier.AUTO: 400, Tier.NATIVE: 0, Tier.PYTHON: -1}  # before an attached program is compiled
 CHANGES_CALLER = "bpf_override_return"  # its registers
+# map_type_contains_progs(); the first one since ever
+HOLDS_PROGS = (uapi.BPF_MAP_TYPE_PROG_ARRAY, uapi.BPF_MAP_TYPE_DEVMAP, uapi.BPF_MAP_TYPE_CPUMAP)
 TRACING_LIKE = types_where(lambda row: "btf_target" in row.traits)
 
 
@@ -452,13 +455,16 @@ class BpfProg(Prog):
         mine = ProgArrayOwner(
             self.type,
             bool(self.bpf.jit_enable),
-            self.expected_attach_type,
+            self.expected_attach_type if self._alike_in_attach_type(array) else 0,
             bool(self.prog_flags & uapi.BPF_F_XDP_HAS_FRAGS),
             (self.attach_btf_id, id(self.attach_prog)) if self.type in TRACING_LIKE else None,
         )
         if array.owner is None:
             array.owner = mine
         return replace(mine, jited=array.owner.jited) == array.owner
+
+    def _alike_in_attach_type(self, array: ProgArray) -> bool:
+        return isinstance(array, ProgArrayMap) and rules_of(self.bpf.version).arrays_alike_in_attach_type
 
     @cached_property
     def machine_code(self) -> list[Code]:
@@ -522,9 +528,11 @@ def load(bpf: Bpf, request: VerifyRequest, btf_object: BtfObject | None = None) 
     wanted = bpf.prog_class
     prog_class = wanted if wanted is not None and issubclass(wanted, BpfProg) else BpfProg
     prog = prog_class(bpf, request, verdict, btf_object=btf_object)
-    for used in prog.used_maps:
-        if isinstance(used, ProgArrayMap):
-            prog.compatible_with(used)  # bpf_check_tail_call(): who is loaded first decides
+    kinds = HOLDS_PROGS if rules_of(request.version).progs_of_devices_alike else HOLDS_PROGS[:1]
+    if not all(prog.compatible_with(used) for used in prog.used_maps if used.map_type in kinds):
+        prog.get()
+        prog.put()
+        return replace(verdict, ret=-EINVAL), None  # bpf_check_tail_call(): who is loaded first decides
     return verdict, prog
 
 

@@ -168,6 +168,14 @@ class Rules:
         "6.15", "e2d8f560d176", "which global functions may sleep is known where they are called"
     )
     sleepable_place_named: bool = since("7.0", "-", "why a global function must not sleep where it is called is named")
+    progs_of_devices_alike: bool = since(
+        "5.18",
+        "f45d5b6ce2e8",
+        "programs that use a map of devices or CPUs, and those in it, are alike as those of an array are",
+    )
+    arrays_alike_in_attach_type: bool = since(
+        "6.1", "4540aed51b12", "programs that use an array of programs expect the same attach type; 5.10 did not get it"
+    )
     log_rolls: bool = since("6.4", "121664093803", "a log that is too long for the buffer keeps its end")
     lines_have_places: bool = since(
         "6.9", "7cc13adbd057", "source lines are told with file and number, and once for several places in them"

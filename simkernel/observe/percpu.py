@@ -50,7 +50,7 @@ class PerCpu:
     def places(self) -> dict[str, tuple[int, int]]:
         """Offset and size of each variable."""
         btf = machine_btf(self.k.arch.name, self.k.version)
-        if btf is None:
+        if btf is None or not btf.find(SECTION, Kind.DATASEC):  # 5.10: that BTF has no variables
             return {name: (offset, ctype.size) for name, (ctype, offset) in self.declared.items()}
         rows = btf[btf.find(SECTION, Kind.DATASEC)].secinfos
         return {btf[row.type].name: (row.offset, row.size) for row in rows}

@@ -483,3 +483,57 @@ def test_tokens(version, fd, error):
     btf = {"btf": task.put(INT), "btf_size": len(INT), "btf_token_fd": fd}
     assert task.call(18, btf_flags=flag, **btf) == -error
     assert task.call(18, btf_flags=1, **btf) == -EINVAL
+
+
+# ---- maps that hold programs: the first program decides what the others are ----
+
+# type, attach type, flags of two programs -> may both use an array of programs, on 5.10 and on 6.1
+ALIKE = [
+    ((1, 0, 0), (1, 0, 0), True, True),
+    ((1, 0, 0), (2, 0, 0), False, False),
+    ((3, 0, 0), (5, 0, 0), False, False),
+    ((6, 0, 0), (6, 33, 0), True, False),
+    ((6, 33, 0), (6, 35, 0), True, False),
+    ((9, 2, 0), (9, 34, 0), True, False),
+    ((8, 0, 0), (8, 1, 0), True, False),
+    ((18, 8, 0), (18, 8, 0), True, True),
+    ((6, 0, 0), (6, 0, uapi.BPF_F_XDP_HAS_FRAGS), None, False),
+]
+
+
+def using(task, fd, kind):
+    prog_type, attach_type, flags = kind
+    insns = bytes.fromhex("1812000000000000") + bytes(8) + bytes.fromhex("b7000000000000009500000000000000")
+    insns = insns[:4] + fd.to_bytes(4, "little") + insns[8:]
+    return task.call(5, prog_type=prog_type, expected_attach_type=attach_type, prog_flags=flags, insn_cnt=4, insns=task.put(insns), license=task.put(b"GPL\0"))  # fmt: skip
+
+
+@pytest.mark.parametrize("version, column", [("5.10", 2), ("6.1", 3), ("6.12", 3)])
+def test_programs_that_use_an_array_are_alike(version, column):
+    for row in ALIKE:
+        first, second, may = row[0], row[1], row[column]
+        if may is None:
+            continue
+        task = Task(version)
+        fd = task.map(3, 4, 4)
+        assert using(task, fd, first) > 0
+        result = using(task, fd, second)
+        assert (result > 0) if may else result == -EINVAL, row
+        # an element decides as well
+        task = Task(version)
+        fd, key = task.map(3, 4, 4), task.put(bytes(4))
+        prog = task.load(first[0], expected_attach_type=first[1], prog_flags=first[2])
+        assert task.call(2, map_fd=fd, key=key, value=task.put(prog.to_bytes(4, "little"))) == 0
+        result = using(task, fd, second)
+        assert (result > 0) if may else result == -EINVAL, row
+
+
+@pytest.mark.parametrize("kind, alike", [(14, True), (16, True), (25, False)])
+def test_programs_that_use_a_map_of_devices_are_alike(kind, alike):
+    for version, may in (("5.10", True), ("6.1", not alike), ("7.2", not alike)):
+        task = Task(version)
+        fd = task.map(kind, 4, 8)
+        assert using(task, fd, (6, 0, 0)) > 0
+        assert using(task, fd, (6, 33, 0)) > 0  # what they are attached to does not matter
+        result = using(task, fd, (3, 0, 0))
+        assert (result > 0) if may else result == -EINVAL

@@ -63,11 +63,16 @@ def connection_asked(k: NetKernel, listener: Sock, packet: Skb) -> None:
         k.mem.free(request)
 
 
-def connection_made(k: NetKernel, listener: Sock, child: Sock) -> None:
-    """sk_clone_lock() and inet_csk_clone_lock()."""
+def connection_made(k: NetKernel, listener: Sock, child: Sock, over_ipv6: bool) -> None:
+    """sk_clone_lock(), inet_csk_clone_lock(), and the way of the new connection."""
     if not k.security_hooks.watched:
         return
+    request = k.mem.alloc(REQUEST_BYTES + FLOW_BYTES)
+    flow = request + REQUEST_BYTES
+    if over_ipv6:
+        ask(k, "req_classify_flow", request, flow)  # tcp_v6_syn_recv_sock(): the way comes first
     ask(k, "sk_clone_security", listener.addr, child.addr)
-    request = k.mem.alloc(REQUEST_BYTES)
     ask(k, "inet_csk_clone", child.addr, request)
+    if not over_ipv6:
+        ask(k, "req_classify_flow", request, flow)  # inet_csk_route_child_sock()
     k.mem.free(request)

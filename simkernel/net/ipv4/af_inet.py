@@ -46,6 +46,7 @@ from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core.datagram import drain_and_free
 from simkernel.net.core.message import parse_sockaddr_in
 from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_LISTEN_CB, rewrite_address
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, hash_port, is_any, unbind
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.ipv4.fib import address_type
@@ -299,6 +300,7 @@ def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags
         autobind(k, sk)
         if sk.laddr == INADDR_ANY:
             sk.laddr = source_for(k, sk.net, sk.raddr, sk.route_device(sk.raddr))
+        classify_flow(k, sk)
         sk.state = TCP_ESTABLISHED
     sk.view["__sk_common"].skc_state = sk.state
     sk.sync_addresses()

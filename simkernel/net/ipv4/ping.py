@@ -10,6 +10,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.datagram import queue_or_drop, wait_for_packet
 from simkernel.net.core.netns import Net
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import clone
 from simkernel.net.core.sock import Sock, hash_port
@@ -54,6 +55,7 @@ def ping_v4_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
         get_port(k, sock, 0)
     body = with_checksum(body[:4] + sock.lport.to_bytes(2, "big") + body[6:])
     source = sock.laddr if sock.laddr != INADDR_ANY else source_for(k, sock.net, destination, sock.bound_ifindex)
+    classify_flow(k, sock)
     ret = yield from ip_send(k, sock.net, source, destination, IPPROTO_ICMP, body, sock, sock.bound_ifindex)
     return length if ret >= 0 else ret
 

@@ -10,6 +10,7 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import queue_or_drop, wait_for_packet
 from simkernel.net.core.errqueue import receive_error
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import clone, new_skb
 from simkernel.net.core.sock import Sock
@@ -30,6 +31,7 @@ def raw_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     source = sock.laddr
     if source == INADDR_ANY:
         source = source_for(k, sock.net, destination, sock.bound_ifindex)
+    classify_flow(k, sock)
     if sock.hdrincl:
         return (yield from _with_header(k, sock, destination, source, message.data))
     ret = yield from ip_send(k, sock.net, source, destination, sock.protocol, message.data, sock, sock.bound_ifindex)

@@ -29,6 +29,7 @@ from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC, MSG_DONTWAIT, MSG_FAST
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import Message
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, hash_port, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
@@ -50,6 +51,9 @@ def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
         sock.raddr = bytes((127, 0, 0, 1))
     if sock.laddr == INADDR_ANY:
         sock.laddr = source_for(k, sock.net, sock.raddr, sock.bound_ifindex)
+    classify_flow(k, sock)  # ip_route_connect()
+    if not sock.lport:
+        classify_flow(k, sock)  # ip_route_newports(): once more with the port that it gets
     return (yield from start_connect(k, sock, is_local(sock.net, sock.raddr)))
 
 

@@ -484,8 +484,8 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
         child = TcpSock(k, listener.net, listener.family, inherited_control(k, listener.congestion_name))
     except KernelError:
         return 0
-    connection_made(k, listener, child)
     child.raddr, child.laddr = addresses(packet)
+    connection_made(k, listener, child, len(child.raddr) == 16)
     child.rport, child.lport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
     child.inherit(listener)
     child.congestion_name = child.congestion.name

@@ -21,7 +21,7 @@ from simkernel.net.core.datagram import filtered, wait_for_packet
 from simkernel.net.core.errqueue import SO_EE_ORIGIN_ICMP, SkError, queue_error, receive_error
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.netns import Net, NetDevice
-from simkernel.net.core.security import unwanted
+from simkernel.net.core.security import classify_flow, unwanted
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_NO_SOCKET,
@@ -113,6 +113,8 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
         source = sock.mc_addr
     if source == INADDR_ANY:
         source = source_for(k, sock.net, destination, oif)
+    if message.name or sock.state != TCP_ESTABLISHED:  # connect() has found the way of others
+        classify_flow(k, sock)
     if message.flags & MSG_MORE or sock.options.get((SOL_UDP, UDP_CORK)):
         sock.corked = (source, destination, port, oif, extra.ttl, extra.tos, message.data)
         return length

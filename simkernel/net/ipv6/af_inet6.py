@@ -32,6 +32,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
 from simkernel.net.core.programs import rewrite_address
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.sock import ProtoOps, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.af_inet import (
@@ -172,10 +173,12 @@ def ip6_datagram_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> in
         if own is None and sock.laddr != IN6ADDR_ANY and any(sock.laddr):
             return -EINVAL
         sock.laddr = own or source_for(k, sock.net, address, sock.route_device(address))
+        classify_flow(k, sock)
     else:
         if not bind_to_scope(sock, address, scope_id):
             return -EINVAL
         oif = sock.route_device(address)
+        classify_flow(k, sock)
         try:
             way = route_output(k, sock.net, address, sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))
         except KernelError as error:

@@ -16,6 +16,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
 from simkernel.net.core.output import ask_programs, copy_for_ourselves, to_neighbour
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, Dst, Skb
 from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.core.sock import Sock
@@ -170,6 +171,7 @@ def inet6_csk_xmit(k: NetKernel, sk: int, skb: int, fl_unused: int) -> Body:
     """Route by the connection."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
     oif = sock.bound_ifindex or sock.np.scope_id
+    classify_flow(k, sock)
     try:
         packet.dst = route_output(k, sock.net, sock.raddr, sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))
     except KernelError as error:

@@ -7,6 +7,7 @@ from arch.abi.in6 import ICMPV6_ECHO_REQUEST
 from arch.abi.inet import IN6ADDR_ANY, IPPROTO_ICMPV6, TCP_ESTABLISHED
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import clone
 from simkernel.net.face import NetKernel
@@ -33,6 +34,7 @@ def ping_v6_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     oif = extra.ifindex or scope or sock.route_device(destination)
     if not sock.lport:
         get_port(k, sock, 0)
+    classify_flow(k, sock)
     way = route_output(k, sock.net, destination, extra.source or sock.laddr, oif, sock.mark)
     body = message.data[:4] + sock.lport.to_bytes(2, "big") + message.data[6:]
     body = icmpv6_checksum(way.source, destination, body)

@@ -11,6 +11,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import queue_or_drop, wait_for_packet
 from simkernel.net.core.errqueue import receive_error
 from simkernel.net.core.netns import Net
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.skb import Dst, Skb
 from simkernel.net.core.skbuff import clone, new_skb
 from simkernel.net.core.sock import Sock
@@ -33,6 +34,7 @@ def rawv6_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
         return -EINVAL
     extra = ip6_datagram_send_ctl(k, sock, message)
     oif = extra.ifindex or scope or sock.route_device(destination)
+    classify_flow(k, sock)
     way = route_output(k, sock.net, destination, extra.source or sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))
     if sock.hdrincl:
         return (yield from _with_header(k, sock, sock.net, way, message.data))

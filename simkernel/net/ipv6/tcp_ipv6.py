@@ -9,6 +9,7 @@ from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import parse_sockaddr_in6, sockaddr_in
+from simkernel.net.core.security import classify_flow
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import ICMP_HEADER
 from simkernel.net.ipv4.tcp import start_connect
@@ -37,6 +38,7 @@ def tcp_v6_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
     if not bind_to_scope(sock, address, scope_id):
         return -EINVAL
     oif = sock.route_device(address)
+    classify_flow(k, sock)
     try:
         way = route_output(k, sock.net, address, sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))
     except KernelError as error:

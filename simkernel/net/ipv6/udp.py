@@ -12,6 +12,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import wait_for_packet
 from simkernel.net.core.errqueue import receive_error
 from simkernel.net.core.message import sockaddr_in
+from simkernel.net.core.security import classify_flow
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import ICMP_HEADER, addresses
@@ -69,6 +70,7 @@ def udpv6_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
 def _send(k: NetKernel, sk: Sock, destination: bytes, port: int, data: bytes, extra: Extra6) -> Body:
     """udp_v6_send_skb() (`yield from`)."""
     source = extra.source or (sk.laddr if len(sk.laddr) == len(IN6ADDR_ANY) else IN6ADDR_ANY)
+    classify_flow(k, sk)
     if source == IN6ADDR_ANY:
         way = route_output(k, sk.net, destination, source, extra.ifindex, sk.mark, bool(sk.bound_ifindex))
         source = way.source
