@@ -464,7 +464,8 @@ class BpfProg(Prog):
         return replace(mine, jited=array.owner.jited) == array.owner
 
     def _alike_in_attach_type(self, array: ProgArray) -> bool:
-        return isinstance(array, ProgArrayMap) and rules_of(self.bpf.version).arrays_alike_in_attach_type
+        rules = rules_of(self.bpf.version)
+        return rules.arrays_alike_in_attach_type and isinstance(array, ProgArrayMap)
 
     @cached_property
     def machine_code(self) -> list[Code]:
@@ -528,7 +529,8 @@ def load(bpf: Bpf, request: VerifyRequest, btf_object: BtfObject | None = None) 
     wanted = bpf.prog_class
     prog_class = wanted if wanted is not None and issubclass(wanted, BpfProg) else BpfProg
     prog = prog_class(bpf, request, verdict, btf_object=btf_object)
-    kinds = HOLDS_PROGS if rules_of(request.version).progs_of_devices_alike else HOLDS_PROGS[:1]
+    rules = rules_of(request.version)
+    kinds = HOLDS_PROGS if rules.progs_of_devices_alike else HOLDS_PROGS[:1]
     if not all(prog.compatible_with(used) for used in prog.used_maps if used.map_type in kinds):
         prog.get()
         prog.put()

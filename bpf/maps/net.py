@@ -6,8 +6,9 @@ has the kernel's rules; an element that would need a device or a queue answers a
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOTSOCK, EOPNOTSUPP, EOVERFLOW, EPERM
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOMEM, ENOTSOCK, EOPNOTSUPP, EOVERFLOW, EPERM
 from arch.abi.limits import U32_MAX
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import Prog
 from bpf.maps.base import XSK_MAP, BpfMap, refuse, roundup_pow_of_two
@@ -242,7 +243,10 @@ class CpuMap(_Entries):
         if not queue:
             self._drop(key)
             return
-        prog = entry_prog(self, prog_fd, uapi.BPF_XDP_CPUMAP)
+        try:
+            prog = entry_prog(self, prog_fd, uapi.BPF_XDP_CPUMAP)
+        except KernelError:
+            raise refuse(ENOMEM, "an entry is made or not, whatever the reason") from None
         self._put(key, (queue, prog.id if prog is not None else 0), prog)
 
     def delete(self, key: bytes) -> None:

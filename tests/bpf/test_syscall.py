@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, ENOMEM, ENOSPC, EOPNOTSUPP, EPERM
 from arch.abi.version import NEWEST, RELEASES
 from bpf import uapi
 from bpf.btf import Btf
@@ -526,6 +526,14 @@ def test_programs_that_use_an_array_are_alike(version, column):
         assert task.call(2, map_fd=fd, key=key, value=task.put(prog.to_bytes(4, "little"))) == 0
         result = using(task, fd, second)
         assert (result > 0) if may else result == -EINVAL, row
+
+
+def test_a_wrong_program_for_a_cpu_is_no_memory():
+    task = Task("6.1")
+    fd, key = task.map(16, 4, 8), task.put(bytes(4))
+    for prog in (task.load(6), task.load(1), 99):
+        value = (1).to_bytes(4, "little") + prog.to_bytes(4, "little")
+        assert task.call(2, map_fd=fd, key=key, value=task.put(value)) == -ENOMEM
 
 
 @pytest.mark.parametrize("kind, alike", [(14, True), (16, True), (25, False)])
