@@ -246,6 +246,7 @@ def make_root(k: FsKernel) -> Dir:
     table["fs.epoll.max_user_watches"] = default_max_user_watches(k.mm.total_ram_pages)
     table.on_write("fs.mount-max", vfs.mounts.set_mount_max)
     table.on_write("fs.pipe-max-size", lambda size: table.update({"fs.pipe-max-size": round_pipe_size(size)}))
+    vfs.sysctl.on_write("fs.file-max", lambda value: setattr(vfs.security, "max_files", value))
     sys_dir = make_sysctl(k, vfs.sysctl, uname, lambda: len(vfs.files), partial(set_uts, k))
     _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
     sys_dir.nlink = 1

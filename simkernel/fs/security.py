@@ -6,9 +6,10 @@ goes again when a program refuses (`undo`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 
-from arch.abi.errno import ENOMEM, ENOSPC
+from arch.abi.capability import CAP_SYS_ADMIN
+from arch.abi.errno import ENFILE, ENOMEM, ENOSPC
 from arch.errors import KernelError
 from simkernel.fs.inode import Dentry, File, Inode, Mount, Path, SuperBlock
 from simkernel.fs.mirror import Mirror
@@ -25,8 +26,10 @@ ATTR_FILE, ATTR_OPEN, ATTR_TIMES_SET, ATTR_TOUCH = (1 << bit for bit in (13, 15,
 class FsSecurity:
     """`k.vfs.security`."""
 
-    def __init__(self, k: KernelFace, mirror: Mirror) -> None:
-        self.k, self.mirror = k, mirror
+    def __init__(self, k: KernelFace, mirror: Mirror, files: Sized) -> None:
+        self.k, self.mirror, self.files = k, mirror, files
+        self.max_files = (1 << 63) - 1  # fs.file-max
+        self.most_told = 0  # open files when the log last said that there are too many
         self.watched = k.security_hooks.watched
         self.early_file = 0  # a struct file that was made before the walk to what is opened
 
@@ -128,7 +131,16 @@ class FsSecurity:
             self.ask("file_permission", file, mask)
 
     def alloc_early_file(self) -> None:
-        """alloc_empty_file(), for who watches the hook there: room that the next new file fills.  KernelError."""
+        """alloc_empty_file(), before the walk to what is opened.  ENFILE beyond fs.file-max, KernelError of who watches."""
+        if len(self.files) >= self.max_files and not self.k.capable(CAP_SYS_ADMIN):
+            if len(self.files) > self.most_told:
+                self.k.printk(f"VFS: file-max limit {self.max_files} reached")
+                self.most_told = len(self.files)
+            raise KernelError(ENFILE, "fs.file-max")
+        self._watched_file()
+
+    def _watched_file(self) -> None:
+        """For who watches the hook: room that the next new file fills.  KernelError."""
         if "file_alloc_security" in self.watched:
             addr = self.k.mem.alloc(self.mirror.struct("struct file").size)
             try:
@@ -141,7 +153,7 @@ class FsSecurity:
     def take_early_file(self) -> int:
         """Its address, or 0."""
         if not self.early_file:
-            self.alloc_early_file()
+            self._watched_file()
         addr, self.early_file = self.early_file, 0
         return addr
 

@@ -139,7 +139,7 @@ class Vfs:
         self.mirror = Mirror(k, self.names)
         self.dirty = DirtyInodes(k.tracepoints, self.mirror)
         self.mounts = Mounts(self.now, k.mm.charge, self.put_super, self.dirty)
-        self.security = FsSecurity(k, self.mirror)
+        self.security = FsSecurity(k, self.mirror, self.files)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
         self.eventfd_ids: set[int] = set()

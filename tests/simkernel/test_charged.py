@@ -182,6 +182,37 @@ def watched(u: Calls) -> Story:
         assert (yield u.epoll_ctl(ep, 1, fd, event)) == 0
 
 
+def test_file_max_is_for_those_without_privilege() -> None:
+    with simkernel.boot() as m:
+        physical, files = m.kernel.physical, m.kernel.vfs.files
+        open_before, answers = len(files), list[int]()
+        m.session.write_file("/proc/sys/fs/file-max", str(len(files) + 20))
+
+        def body(u: Calls) -> Story:
+            privileged = []
+            for _ in range(40):
+                privileged.append((yield u.eventfd2(0, 0)))
+            assert min(privileged) >= 0
+            for fd in privileged:
+                yield u.close(fd)
+            yield u.setresuid(1000, 1000, 1000)
+            while (yield u.openat(-100, "/", 0, 0)) >= 0:
+                pass
+            free, charged = physical.free_pages, physical.charged
+            for _ in range(200):
+                answers.append((yield u.openat(-100, "/", 0, 0)))
+                answers.append((yield u.openat(-100, "/", 0o10000000, 0)))
+                answers.append((yield u.openat(-100, "/nowhere", 0, 0)))
+                u.free_all()
+            assert (yield u.dup(0)) >= 0
+            assert free - physical.free_pages < 4 and physical.charged == charged
+
+        assert m.wait(m.workload(body)).status == 0
+        assert set(answers) == {-23}
+        assert len(files) == open_before
+        assert sum("file-max limit" in line for _, line in m.kernel.log) == 1
+
+
 def test_control_groups_count() -> None:
     with simkernel.boot(memory=MEMORY) as m:
         physical = m.kernel.physical
