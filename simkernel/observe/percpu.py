@@ -58,7 +58,7 @@ class PerCpu:
     @cached_property
     def stride(self) -> int:
         """Bytes from one CPU's section to the next."""
-        size = max(offset + size for offset, size in self.places.values())
+        size = max((offset + size for offset, size in self.places.values()), default=0)
         return (size + PAGE_SIZE - 1) // PAGE_SIZE * PAGE_SIZE
 
     def add_symbol(self, name: str) -> bool:
@@ -84,7 +84,7 @@ class PerCpu:
 
     def show_queues(self) -> None:
         """From now on struct rq says how many tasks are on each CPU, and each task which queue it is in."""
-        if self._shown:
+        if self._shown or "runqueues" not in self.places:  # without BTF of it nobody finds the queues
             return
         self._shown = True
         if not self.start:

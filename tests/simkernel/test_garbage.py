@@ -14,6 +14,7 @@ def test_what_is_made_meanwhile_is_not_searched() -> None:
         searches.append(phase)
 
     assert gc.isenabled()
+    gc.unfreeze()  # what commands that ran in this process have kept
     gc.collect()
     gc.callbacks.append(heard)
     try:
