@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from arch.abi.errno import EINVAL
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import PROC_SUPER_MAGIC
 from arch.abi.time import USER_TICK_NSEC
 from arch.cpuinfo import CpuInfo
+from arch.errors import KernelError
 from simkernel.fs.devices import kernel_log
 from simkernel.fs.eventpoll import default_max_user_watches
 from simkernel.fs.face import FsKernel
@@ -322,8 +324,16 @@ class ProcRoot(Dir):
         return find_process(self.k, name, self.processes, self.space)
 
 
+def _only_pids(data: str) -> bool:
+    """proc_parse_param(): subset=pid.  EINVAL for another subset."""
+    subsets = [option.partition("=")[2] for option in data.split(",") if option.partition("=")[0] == "subset"]
+    if any(part != "pid" for subset in subsets for part in subset.split("+")):
+        raise KernelError(EINVAL, "no such subset")
+    return bool(subsets)
+
+
 def register_procfs(k: FsKernel) -> None:
-    """The type; there is one instance for each pid namespace."""
+    """The type; each mount is an instance of its own, before 5.8 each pid namespace."""
 
     def mount(v: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
         sb = v.singletons.get("proc")
@@ -341,12 +351,14 @@ def register_procfs(k: FsKernel) -> None:
                 blocksize=1024, order=lambda names: sorted(names, key=lambda n: (len(n), n)), link_size=False,
             )  # fmt: skip
             v.proc_root = root
+            return sb
         space = v.k.current.pid_ns
-        if space is None:
+        if space is None and not k.version.at_least("5.8"):
             return sb
         assert isinstance(sb, PseudoSuper)
         inner = ProcRoot(k, space)
-        inner.children = v.proc_root.children
+        if not _only_pids(data):
+            inner.children = v.proc_root.children
         return PseudoSuper(
             v, "proc", PROC_SUPER_MAGIC, inner, sb.file_fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
             blocksize=1024, order=sb.order, link_size=False,

@@ -104,8 +104,6 @@ REASONS: dict[str, str] = {
     "filesystems/epoll/epoll_wakeup_test": "does not end in time on a loaded host",
     "ipc/msgque": "no /proc/sys/kernel/msg_next_id", "mincore/mincore_selftest": "no read-ahead",
     "perf_events/sigtrap_threads": "no breakpoint events", "prctl/disable-tsc-ctxt-sw-stress-test": "the time stamp counter is not switched off",
-    "proc/proc-multiple-procfs": "one procfs for each pid namespace",
-    "proc/proc-subset-pid": "no subset=pid",
     "timens/gettime_perf": "does not end in time on a loaded host",
     "timers/inconsistency-check": "does not end in time on a loaded host",
     "uevent/uevent_filtering": "devices tell nobody of changes", "vm/ksm_tests -M -p 10": "equal pages are not merged",
