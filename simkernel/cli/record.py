@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shlex
+import struct
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -113,6 +114,8 @@ def write_one(recording: Recording, name: str, path: Path) -> None:
             path.write_bytes(data)
     except (MissingPackage, ValueError) as error:
         raise UsageError(f"{name}: {error}") from None
+    except (struct.error, OverflowError) as error:
+        raise UsageError(f"{name} has no room for a number of the recording: is it damaged? ({error})") from None
     except BrokenPipeError:
         raise
     except OSError as error:

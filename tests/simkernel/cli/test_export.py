@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -69,6 +70,17 @@ def test_every_format_is_written(out: Path, tmp_path: Path, name: str) -> None:
     result = simkernel("export", out, "--format", name, "-o", tmp_path / "file")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "file").stat().st_size > 50
+
+
+def test_a_number_without_room_is_one_sentence(out: Path, tmp_path: Path) -> None:
+    """A damaged recording: an address that no machine has."""
+    damaged = shutil.copytree(out, tmp_path / "damaged")
+    document = json.loads((damaged / "recording.json").read_text())
+    document["files"][0]["start"] = 1 << 70
+    (damaged / "recording.json").write_text(json.dumps(document))
+    result = simkernel("export", damaged, "--format", "perf.data", "-o", tmp_path / "file")
+    assert result.exit_code == 2
+    assert "perf.data has no room for a number of the recording" in result.stderr
 
 
 def test_report_writes_a_page(out: Path, tmp_path: Path) -> None:
