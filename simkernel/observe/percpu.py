@@ -107,7 +107,8 @@ class PerCpu:
         mirror.set_field(address, "rq", "cfs.nr_running", fair)
         mirror.set_field(address, "rq", "cfs.h_nr_running", fair)
         mirror.set_field(address, "rq", "curr", task.addr if task not in rq.tasks else rq.current.addr)
-        mirror.set_field(task.addr, "task_struct", "se.cfs_rq", address + mirror.offset_of("struct rq", "cfs"))
+        if task.addr:  # one that a stopped machine lets end has given it back
+            mirror.set_field(task.addr, "task_struct", "se.cfs_rq", address + mirror.offset_of("struct rq", "cfs"))
 
     def offset(self, cpu: int) -> int:
         """Bytes from a variable's address to that CPU's own."""

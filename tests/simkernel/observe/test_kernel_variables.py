@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from copy import copy
 
 import pytest
 
@@ -118,3 +119,13 @@ def test_a_probe_reads_the_banners_of_the_kernel() -> None:
     trace = m.session.read_file(f"{place}/trace").decode()
     assert f'text="{version}"' in trace
     assert " D linux_banner\n" in m.session.read_file("/proc/kallsyms").decode()
+
+
+def test_queues_do_without_the_struct_of_an_ended_task():
+    """A machine that is stopped lets tasks end that have given theirs back."""
+    k = simkernel.boot().kernel
+    k.observer.percpu.show_queues()
+    ended = copy(k.tasks.init)
+    ended.addr = 0
+    (queue,) = k.cpus.rqs
+    queue.told(queue, ended)
