@@ -20,13 +20,13 @@ from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT
 from arch.architecture import get as get_architecture
 from arch.errors import KernelError
+from arch.garbage import unsearched
 from arch.hosttime import HOST, HostStop, Why
 from arch.records import dataclass, field
 from arch.typecache import keep_types
 from simkernel import usertask
 from simkernel.binds import Bind, as_binds
 from simkernel.bug import Oops
-from simkernel.garbage import unsearched
 from simkernel.kernel.exec_state import ExecRequest
 from simkernel.kernel.face import Steps
 from simkernel.kernel.hostio import MAX_OUTPUT, HostInput, HostOutput
@@ -503,7 +503,7 @@ def check_size(cpus: int, memory: int) -> None:
         raise ValueError(f"memory={memory!r}: whole pages of {PAGE_SIZE} bytes, from {LEAST_MEMORY >> 20} MiB on")
 
 
-@unsearched()
+@unsearched(kept=True)
 def boot(
     arch: str = DEFAULT,
     kernel: str = "6.1",

@@ -7,11 +7,10 @@ rewrite                  from what was verified to what runs
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from arch.abi.errno import EINVAL, ENOSPC
+from arch.garbage import unsearched
 from bpf import uapi
 from bpf.verifier import older
 from bpf.verifier.access.precision import back_steps
@@ -134,18 +133,6 @@ def _print_stats(env: Env) -> None:
     )
 
 
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """States make a growing tree without cycles, through which Python's collector would walk in vain."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def _check_and_rewrite(env: Env) -> int:
     try:
         _check(env)
@@ -159,7 +146,7 @@ def verify(request: VerifyRequest) -> Verdict:
     """Whether the program may run, why not, and what it becomes."""
     if not log_is_valid(request.version, request.log_level, request.log_size, request.log_buf):
         return Verdict(-EINVAL, log_valid=False)
-    with _no_collector():
+    with unsearched():  # states make a growing tree without cycles, through which the search would go in vain
         return _verify(request)
 
 

@@ -36,7 +36,7 @@ from pathlib import Path
 
 from bpf_selftests_page import PAGE, Kept, write_page
 from elftools.elf.elffile import ELFFile
-from foreign_packages import cache
+from foreign_packages import cache, unpack
 
 SOURCE = "linux-source-6.1"
 PARTS = "Makefile tools scripts include arch/x86/include kernel/bpf kernel/trace usr/include"
@@ -68,16 +68,6 @@ OBJECT_TIMES = {"loop3": 6}  # the same of an object whose verifying takes a mil
 # ---- fetching and building ----
 
 
-def download(package: str, into: Path) -> Path:
-    """The unpacked package."""
-    into.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["apt-get", "-qq", "download", package], check=True, cwd=into, timeout=1800)
-    (archive,) = into.glob("*.deb")
-    subprocess.run(["dpkg-deb", "-x", archive, into], check=True, timeout=600)
-    archive.unlink()
-    return into
-
-
 def kernel_btf(root: Path) -> Path:
     """The BTF inside Debian's compressed kernel image."""
     given, made = os.environ.get("VMLINUX_BTF"), root / "vmlinux.btf"
@@ -86,7 +76,7 @@ def kernel_btf(root: Path) -> Path:
     if not made.exists():
         text = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], check=True, capture_output=True, text=True)
         (package,) = set(re.findall(r"linux-image-6\.1\S+", text.stdout))
-        (image,) = download(package, root / "image").glob("boot/vmlinuz-*")
+        (image,) = unpack(root / "image", package).glob("boot/vmlinuz-*")
         packed = image.read_bytes()
         vmlinux = lzma.LZMADecompressor().decompress(packed[packed.index(b"\xfd7zXZ\0") :])
         made.write_bytes(ELFFile(BytesIO(vmlinux)).get_section_by_name(".BTF").data())
@@ -100,7 +90,7 @@ def suite() -> Path:
         return Path(given) / "bpf"
     root = cache() / f"{SOURCE}-bpf"
     if not (root / ".complete").exists():
-        (packed,) = download(SOURCE, root).glob("usr/src/*.tar.xz")
+        (packed,) = unpack(root, SOURCE).glob("usr/src/*.tar.xz")
         names = [f"{SOURCE}/{part}" for part in PARTS.split()]
         subprocess.run(["tar", "xJf", packed, "-C", root, "--strip-components=1", *names], check=True)
         packed.unlink()

@@ -1,6 +1,7 @@
 /*
  * Loads each program of each BPF object alone and prints a line for it: OBJECT PROGRAM ERROR LENGTH, where LENGTH is that
- * of the program as the verifier rewrote it, in bytes.  Linked statically with libbpf, it runs on any kernel.
+ * of the program as the verifier rewrote it, in bytes.  With $LEVEL the verifier's log of that level follows it, and each
+ * such line begins with "@ ".  Linked statically with libbpf, it runs on any kernel.
  */
 
 #include <bpf/bpf.h>
@@ -13,7 +14,8 @@
 
 #define MAX_PROGRAMS 256
 
-static int verbose;
+static int verbose, log_level;
+static char log_text[1 << 20];
 
 static int print(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -37,10 +39,15 @@ static void load_alone(const char *path, const char *object, const char *name)
 		if (is_wanted)
 			wanted = each;
 	}
+	if (log_level) {
+		log_text[0] = 0;
+		bpf_program__set_log_buf(wanted, log_text, sizeof(log_text));
+		bpf_program__set_log_level(wanted, log_level);
+	}
 	error = bpf_object__load(opened);
 	if (!error && bpf_program__fd(wanted) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(wanted), &info, &size))
 		length = info.xlated_prog_len;
-	printf("%s %s %d %d\n", object, name, error, length);
+	printf("%s%s %s %d %d\n%s", log_level ? "@ " : "", object, name, error, length, log_text);
 	bpf_object__close(opened);
 }
 
@@ -52,6 +59,7 @@ int main(int count, char **paths)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	verbose = getenv("VERBOSE") != NULL;
+	log_level = getenv("LEVEL") ? atoi(getenv("LEVEL")) : 0;
 	libbpf_set_print(print);
 	for (int i = 1; i < count; i++) {
 		const char *slash = strrchr(paths[i], '/');

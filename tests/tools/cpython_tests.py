@@ -19,7 +19,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from foreign_packages import cache
+from foreign_packages import cache, unpack
 
 import simkernel
 from simkernel.kernel.hostio import HostOutput
@@ -77,11 +77,7 @@ def root() -> Path:
     """Where the packages are unpacked; fetched when they are not there."""
     where = cache() / "cpython-3.11"
     if not (where / ".complete").exists():
-        where.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "-qq", "download", *PACKAGES], check=True, cwd=where, timeout=1800)
-        for archive in sorted(where.glob("*.deb")):
-            subprocess.run(["dpkg-deb", "-x", archive, where], check=True, timeout=600)
-            archive.unlink()
+        unpack(where, *PACKAGES)
         (where / ".complete").touch()
     return where
 

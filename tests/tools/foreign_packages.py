@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 # (package, Debian architecture)
@@ -60,6 +61,16 @@ def _apt_options(architecture: str) -> list[str]:
     return [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
 
 
+def unpack(root: Path, *packages: str, options: Sequence[str] = ()) -> Path:
+    """Download packages and unpack them there."""
+    root.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["apt-get", *options, "-qq", "download", *packages], check=True, cwd=root, timeout=1800)
+    for archive in sorted(root.glob("*.deb")):
+        subprocess.run(["dpkg-deb", "-x", archive, root], check=True, timeout=600)
+        archive.unlink()
+    return root
+
+
 def fetch(package: str, architecture: str, updated: set[str]) -> None:
     """Download and unpack one package unless it is there already."""
     if path(package, architecture):
@@ -70,16 +81,7 @@ def fetch(package: str, architecture: str, updated: set[str]) -> None:
         subprocess.run(["apt-get", *options, "-qq", "update"], check=False, timeout=300)
         updated.add(architecture)
     root = cache() / f"{package}_{architecture}"
-    root.mkdir(parents=True, exist_ok=True)
-    subprocess.run(
-        ["apt-get", *options, "-qq", "download", f"{package}:{architecture}"],
-        check=True,
-        cwd=root,
-        timeout=300,
-    )
-    (archive,) = root.glob("*.deb")
-    subprocess.run(["dpkg-deb", "-x", archive, root], check=True, timeout=60)
-    archive.unlink()
+    unpack(root, f"{package}:{architecture}", options=options)
     (root / ".complete").touch()
 
 

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from foreign_packages import cache
+from foreign_packages import cache, unpack
 
 PACKAGE = "linux-source-6.1"
 SUITE = "tools/testing/selftests/ftrace"
@@ -54,12 +54,7 @@ def suite() -> Path:
         return Path(given) / "ftrace"
     root = cache() / PACKAGE
     if not (root / ".complete").exists():
-        root.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "-qq", "download", PACKAGE], check=True, cwd=root, timeout=900)
-        (archive,) = root.glob("*.deb")
-        subprocess.run(["dpkg-deb", "-x", archive, root], check=True, timeout=300)
-        archive.unlink()
-        (packed,) = root.glob("usr/src/*.tar.xz")
+        (packed,) = unpack(root, PACKAGE).glob("usr/src/*.tar.xz")
         subprocess.run(["tar", "xJf", packed, "-C", root, "--strip-components=1", f"{PACKAGE}/{SUITE}"], check=True)
         packed.unlink()
         (root / ".complete").touch()

@@ -36,7 +36,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from foreign_packages import cache
+from foreign_packages import cache, unpack
 from kselftests_rows import ALONE, ARGUMENTS, HELPERS, NOT_RUN, REASONS, SUITES
 
 SOURCE = "linux-source-6.1"
@@ -58,12 +58,8 @@ def suite() -> Path:
     root = cache() / f"{SOURCE}-kselftests"
     tests = root / SELFTESTS
     if not (root / ".complete").exists():
-        root.mkdir(parents=True, exist_ok=True)
         if not list(root.glob("usr/src/*.tar.xz")):
-            subprocess.run(["apt-get", "-qq", "download", SOURCE], check=True, cwd=root, timeout=1800)
-            (archive,) = root.glob("*.deb")
-            subprocess.run(["dpkg-deb", "-x", archive, root], check=True, timeout=600)
-            archive.unlink()
+            unpack(root, SOURCE)
         (packed,) = root.glob("usr/src/*.tar.xz")
         names = [f"{SOURCE}/{part}" for part in PARTS.split()]
         subprocess.run(["tar", "xJf", packed, "-C", root, "--strip-components=1", *names], check=True)

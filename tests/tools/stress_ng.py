@@ -25,7 +25,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from foreign_packages import cache
+from foreign_packages import cache, unpack
 
 PACKAGES = ["stress-ng", "libipsec-mb1", "libjudydebian1", "libsctp1"]
 DATA = Path(__file__).parents[1] / "data"
@@ -65,11 +65,7 @@ def folder() -> Path:
     root = cache() / "stress-ng"
     flat = root / "s"
     if not (root / ".complete").exists():
-        root.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "-qq", "download", *PACKAGES], check=True, cwd=root, timeout=600)
-        for archive in sorted(root.glob("*.deb")):
-            subprocess.run(["dpkg-deb", "-x", archive, root], check=True, timeout=60)
-            archive.unlink()
+        unpack(root, *PACKAGES)
         flat.mkdir(exist_ok=True)
         program = root / "usr/bin/stress-ng"
         own = root / "usr/lib/x86_64-linux-gnu"

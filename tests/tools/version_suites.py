@@ -69,9 +69,9 @@ def compile_test(root: Path, test: Path, made: Path) -> None:
 
 
 def tool(root: Path) -> Path:
-    """verifier_logs.c, linked statically."""
-    made = root / "verifier_logs"
-    text = Path(__file__).with_name("verifier_logs.c")
+    """bpf_verdicts.c, linked statically."""
+    made = root / "bpf_verdicts"
+    text = Path(__file__).with_name("bpf_verdicts.c")
     subprocess.run(["gcc", "-O1", "-static", "-s", "-o", made, text, "-lbpf", "-lelf", "-lz"], check=True)
     return made
 
@@ -84,7 +84,7 @@ def answers(text: str) -> Answers:
     found: Answers = {}
     for row in re.split(r"^@ ", text, flags=re.MULTILINE)[1:]:
         head, *lines = row.splitlines()
-        obj, name, error = head.split()
+        obj, name, error, _length = head.split()
         found[obj, name] = int(error), [CHANCE.sub("-", line) for line in lines]
     return found
 
@@ -98,7 +98,7 @@ def ask_real(command: str, files: list[Path], script: str, out: Path) -> str:
 
 def ask_here(kernel: str, root: Path, names: list[str], level: int) -> str:
     """What the simulated one says."""
-    script = f"cd /suite/objects; LEVEL={level} ../verifier_logs {' '.join(names)}"
+    script = f"cd /suite/objects; LEVEL={level} ../bpf_verdicts {' '.join(names)}"
     words = [
         "run",
         "--kernel",
@@ -152,7 +152,8 @@ def main() -> int:
         said = ask_real(args.asking, [made, *chosen], script, args.real)
     else:
         said = args.real.read_text(errors="replace")
-    expected = {key: answer for key, answer in answers(said).items() if key[0] in names}
+    wanted = {name.split(".")[0] for name in names}
+    expected = {key: answer for key, answer in answers(said).items() if key[0] in wanted}
     return 0 if compare(expected, answers(ask_here(args.kernel, root, names, args.level))) else 1
 
 

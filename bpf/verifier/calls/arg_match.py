@@ -362,20 +362,14 @@ def prepare_func_args(env: Env, subprog: int, regs: list[Reg]) -> None:
         env.reject(EFAULT, "Verifier bug")
     if not info.type_id:
         env.reject(EFAULT, "Global functions need valid BTF")
-    t = type_by_id(btf, info.type_id)
-    if t is None or t.kind is not Kind.FUNC:
-        env.reject(EFAULT, f"BTF of func#{subprog} doesn't point to KIND_FUNC")
-    name = t.name
+    func = prepared_args.func_type(env, subprog)
+    name = func.name
     if env.level:
         env.verbose(f"Validating {name}() func#{subprog}...\n")
     if env.rules.arguments_prepared:
         prepared_args.enter(env, subprog, regs)
         return
-    if info.unreliable:
-        env.reject(EFAULT, f"Verifier bug in function {name}()")
-    proto = type_by_id(btf, t.type)
-    if proto is None or proto.kind is not Kind.FUNC_PROTO:
-        env.reject(EFAULT, f"Invalid type of function {name}()")
+    proto = prepared_args.reliable_proto(env, subprog, func)
     nargs = len(proto.params)
     if nargs > MAX_BPF_FUNC_REG_ARGS:
         env.reject(EINVAL, f"Global function {name}() with {nargs} > {MAX_BPF_FUNC_REG_ARGS} args. Buggy compiler.")

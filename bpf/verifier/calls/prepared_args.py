@@ -54,6 +54,24 @@ _DYNPTR: Final = ARG_PTR_TO_DYNPTR | MEM_RDONLY
 _WORDS_AS_CTX: Final = (uapi.BPF_TRACE_RAW_TP, uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
 
 
+def func_type(env: Env, subprog: int) -> BtfType:
+    """The BTF_KIND_FUNC that a subprogram has been given."""
+    t = type_by_id(env.btf, env.subprogs[subprog].type_id)
+    if t is None or t.kind is not Kind.FUNC:
+        env.reject(EFAULT, f"BTF of func#{subprog} doesn't point to KIND_FUNC")
+    return t
+
+
+def reliable_proto(env: Env, subprog: int, func: BtfType) -> BtfType:
+    """Its prototype, unless calls have shown already that it does not fit."""
+    if env.subprogs[subprog].unreliable:
+        env.reject(EFAULT, f"Verifier bug in function {func.name}()")
+    proto = type_by_id(env.btf, func.type)
+    if proto is None or proto.kind is not Kind.FUNC_PROTO:
+        env.reject(EFAULT, f"Invalid type of function {func.name}()")
+    return proto
+
+
 def prepare(env: Env, subprog: int) -> Sequence[FuncArg]:
     """What each argument is: btf_prepare_func_args()."""
     info, btf = env.subprogs[subprog], env.btf
@@ -66,15 +84,8 @@ def prepare(env: Env, subprog: int) -> Sequence[FuncArg]:
         if not is_global:
             env.reject(EINVAL)
         env.reject(EFAULT, "Global functions need valid BTF")
-    t = type_by_id(btf, info.type_id)
-    if t is None or t.kind is not Kind.FUNC:
-        env.reject(EFAULT, f"BTF of func#{subprog} doesn't point to KIND_FUNC")
-    name = t.name
-    if info.unreliable:
-        env.reject(EFAULT, f"Verifier bug in function {name}()")
-    proto = type_by_id(btf, t.type)
-    if proto is None or proto.kind is not Kind.FUNC_PROTO:
-        env.reject(EFAULT, f"Invalid type of function {name}()")
+    func = func_type(env, subprog)
+    name, proto = func.name, reliable_proto(env, subprog, func)
     count = len(proto.params)
     if count > MAX_BPF_FUNC_REG_ARGS:
         _reject(

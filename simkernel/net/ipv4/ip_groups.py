@@ -26,6 +26,7 @@ from arch.abi.inet import (
 )  # fmt: skip
 from arch.abi.socket import AF_INET, SOCK_STREAM, SOCKADDR_STORAGE
 from arch.errors import KernelError
+from simkernel.net.core.group_filter import family, group_filter, storages
 from simkernel.net.core.memberships import Membership
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.sock import Sock
@@ -186,14 +187,8 @@ def _set_filter(
 
 def _storage(k: NetKernel, data: bytes, count: int) -> tuple[int, list[bytes | None]]:
     """struct group_req, group_source_req: the interface and IPv4 addresses; None: one of another family.  EINVAL."""
-    at, order = k.arch.word, k.mem.byteorder
-    if len(data) < at + count * SOCKADDR_STORAGE:
-        raise KernelError(EINVAL)
-    found: list[bytes | None] = []
-    for i in range(count):
-        raw = data[at + i * SOCKADDR_STORAGE :]
-        found.append(raw[4:8] if int.from_bytes(raw[:2], order) == AF_INET else None)
-    return int.from_bytes(data[:4], order), found
+    raws = storages(data, k.arch.word, count)
+    return int.from_bytes(data[:4], k.mem.byteorder), [raw[4:8] if family(k, raw) == AF_INET else None for raw in raws]
 
 
 def _join_storage(k: NetKernel, sk: Sock, data: bytes) -> int:
@@ -222,20 +217,12 @@ def _source_storage(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
 
 
 def _filter_storage(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """MCAST_MSFILTER: struct group_filter."""
-    at, order = k.arch.word + SOCKADDR_STORAGE, k.mem.byteorder
-    if len(data) < at + 8:
-        return -EINVAL
-    mode, count = int.from_bytes(data[at : at + 4], order), int.from_bytes(data[at + 4 : at + 8], order)
-    if count > int(sk.net.sysctl["ipv4.igmp_max_msf"]):
-        return -ENOBUFS
-    if at + 8 + count * SOCKADDR_STORAGE > len(data):
-        return -EINVAL
-    addresses = [data[k.arch.word :], *(data[at + 8 + i * SOCKADDR_STORAGE :] for i in range(count))]
-    if any(int.from_bytes(raw[:2], order) != AF_INET for raw in addresses):
+    """MCAST_MSFILTER."""
+    asked = group_filter(k, data, int(sk.net.sysctl["ipv4.igmp_max_msf"]))
+    if any(family(k, raw) != AF_INET for raw in asked.addresses):
         return -EADDRNOTAVAIL
-    group, *sources = (raw[4:8] for raw in addresses)
-    return _set_filter(k, sk, group, INADDR_ANY, int.from_bytes(data[:4], order), mode, sources)
+    group, *sources = (raw[4:8] for raw in asked.addresses)
+    return _set_filter(k, sk, group, INADDR_ANY, asked.ifindex, asked.mode, sources)
 
 
 Setter = Callable[[NetKernel, Sock, bytes], int]

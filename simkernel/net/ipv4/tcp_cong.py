@@ -76,7 +76,25 @@ class Plain:
         """Not of interest."""
 
 
-class Reno(Plain):
+class Growing(Plain):
+    """Slow start, then one segment more after so many acknowledged ones."""
+
+    def every(self, sk: TcpSock, acked: int, now_ns: int) -> int:
+        """After how many acknowledged segments the window grows by one."""
+        raise NotImplementedError
+
+    def cong_avoid(self, sk: TcpSock, acked: int, now_ns: int) -> None:
+        """tcp_reno_cong_avoid(), cubictcp_cong_avoid()."""
+        if not sk.is_cwnd_limited:
+            return
+        if sk.cwnd < sk.ssthresh:
+            acked = slow_start(sk, acked)
+            if not acked:
+                return
+        additive_increase(sk, self.every(sk, acked, now_ns), acked)
+
+
+class Reno(Growing):
     """tcp_reno: one segment more for each round, half as many after a loss."""
 
     name = "reno"
@@ -85,18 +103,12 @@ class Reno(Plain):
         """tcp_reno_ssthresh()."""
         return max(sk.cwnd >> 1, 2)
 
-    def cong_avoid(self, sk: TcpSock, acked: int, now_ns: int) -> None:
-        """tcp_reno_cong_avoid()."""
-        if not sk.is_cwnd_limited:
-            return
-        if sk.cwnd < sk.ssthresh:
-            acked = slow_start(sk, acked)
-            if not acked:
-                return
-        additive_increase(sk, sk.cwnd, acked)
+    def every(self, sk: TcpSock, acked: int, now_ns: int) -> int:
+        """Once a window."""
+        return sk.cwnd
 
 
-class Cubic(Plain):
+class Cubic(Growing):
     """struct bictcp of one connection."""
 
     name = "cubic"
@@ -115,17 +127,7 @@ class Cubic(Plain):
         self.last_max = sk.cwnd * (UNITS + BETA) // (2 * UNITS) if smaller else sk.cwnd
         return max(sk.cwnd * BETA // UNITS, 2)
 
-    def cong_avoid(self, sk: TcpSock, acked: int, now_ns: int) -> None:
-        """cubictcp_cong_avoid()."""
-        if not sk.is_cwnd_limited:
-            return
-        if sk.cwnd < sk.ssthresh:
-            acked = slow_start(sk, acked)
-            if not acked:
-                return
-        additive_increase(sk, self._every(sk, acked, now_ns), acked)
-
-    def _every(self, sk: TcpSock, acked: int, now_ns: int) -> int:
+    def every(self, sk: TcpSock, acked: int, now_ns: int) -> int:
         """bictcp_update(): after how many acknowledged segments the window grows by one."""
         self.acks += acked
         if not self.epoch_ns:

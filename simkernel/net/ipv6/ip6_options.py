@@ -13,7 +13,6 @@ from arch.abi.errno import (
     EADDRINUSE,
     EADDRNOTAVAIL,
     EINVAL,
-    ENOBUFS,
     ENODEV,
     ENOENT,
     ENOPROTOOPT,
@@ -36,8 +35,9 @@ from arch.abi.inet import (
     MCAST_UNBLOCK_SOURCE,
     TCP_ESTABLISHED,
 )
-from arch.abi.socket import AF_INET, AF_INET6, SOCK_RAW, SOCKADDR_STORAGE
+from arch.abi.socket import AF_INET, AF_INET6, SOCK_RAW
 from arch.errors import KernelError
+from simkernel.net.core.group_filter import family, group_filter, storages
 from simkernel.net.core.memberships import Membership
 from simkernel.net.core.message import Message, sockaddr_in6
 from simkernel.net.core.sock import Sock
@@ -191,13 +191,10 @@ def _get_path_mtu(k: NetKernel, sk: Sock, room: int) -> bytes | int:
 
 def _storage(k: NetKernel, data: bytes, count: int) -> tuple[int, list[bytes]]:
     """struct group_req, group_source_req: the interface and the addresses.  EINVAL, EADDRNOTAVAIL."""
-    at, order = k.arch.word, k.mem.byteorder
-    if len(data) < at + count * SOCKADDR_STORAGE:
-        raise KernelError(EINVAL)
-    raws = [data[at + i * SOCKADDR_STORAGE :] for i in range(count)]
-    if any(int.from_bytes(raw[:2], order) != AF_INET6 for raw in raws):
+    raws = storages(data, k.arch.word, count)
+    if any(family(k, raw) != AF_INET6 for raw in raws):
         raise KernelError(EADDRNOTAVAIL)
-    return int.from_bytes(data[:4], order), [raw[8:24] for raw in raws]
+    return int.from_bytes(data[:4], k.mem.byteorder), [raw[8:24] for raw in raws]
 
 
 def _join(k: NetKernel, sk: Sock, data: bytes) -> int:
@@ -244,26 +241,17 @@ def _source(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
 
 
 def _filter(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """ip6_mc_msfilter(): struct group_filter."""
-    at, order = k.arch.word + SOCKADDR_STORAGE, k.mem.byteorder
-    if len(data) < at + 8:
+    """ip6_mc_msfilter(), which looks at no address's family."""
+    asked = group_filter(k, data, int(k.net.sysctl["ipv6.mld_max_msf"]))
+    group, *sources = (raw[8:24] for raw in asked.addresses)
+    if not is_group(group) or asked.mode not in (MCAST_EXCLUDE, MCAST_INCLUDE):
         return -EINVAL
-    mode, count = int.from_bytes(data[at : at + 4], order), int.from_bytes(data[at + 4 : at + 8], order)
-    if count > int(k.net.sysctl["ipv6.mld_max_msf"]):
-        return -ENOBUFS
-    if at + 8 + count * SOCKADDR_STORAGE > len(data):
-        return -EINVAL
-    group = data[k.arch.word + 8 : k.arch.word + 24]
-    if not is_group(group) or mode not in (MCAST_EXCLUDE, MCAST_INCLUDE):
-        return -EINVAL
-    index = int.from_bytes(data[:4], order)
-    if mode == MCAST_INCLUDE and not count:
-        return leave_group6(k, sk, group, index)
-    found = _find(sk, group, index)
+    if asked.mode == MCAST_INCLUDE and not sources:
+        return leave_group6(k, sk, group, asked.ifindex)
+    found = _find(sk, group, asked.ifindex)
     if found is None:
         return -EINVAL
-    raws = [data[at + 8 + i * SOCKADDR_STORAGE :] for i in range(count)]
-    found.include, found.sources = mode == MCAST_INCLUDE, [raw[8:24] for raw in raws]
+    found.include, found.sources = asked.mode == MCAST_INCLUDE, sources
     return 0
 
 

@@ -131,10 +131,14 @@ def program_text(rng, context, cookie=False):
     return "\n".join([*lines, f"r0 = {rng.choice([0, 0, 1])}", "exit"])
 
 
-def told_of_random_programs(monkeypatch, tier, arch, seed):
+def booted(monkeypatch, tier, arch):
     monkeypatch.setenv("SIMKERNEL_TIER", tier)
+    return simkernel.boot(arch=arch, cpus=2, binds=[(os.path.join(ROOT, "samples", "bin", arch), "/samples", False)])
+
+
+def told_of_random_programs(monkeypatch, tier, arch, seed):
     rng = random.Random(seed)
-    machine = simkernel.boot(arch=arch, cpus=2, binds=[(os.path.join(ROOT, "samples", "bin", arch), "/samples", False)])
+    machine = booted(monkeypatch, tier, arch)
     kernel = machine.kernel
     observer, bpf, tracing = kernel.observer, kernel.observer.bpf, kernel.observer.tracing
     maps = {}
@@ -242,9 +246,8 @@ def test_random_programs_that_once_differed(monkeypatch, arch, seed):
 
 def told_of_trampolines(monkeypatch, tier, arch, seed):
     """Programs of fentry, fexit and sometimes fmod_ret, which keep all that their context holds; return probes among them."""
-    monkeypatch.setenv("SIMKERNEL_TIER", tier)
     rng = random.Random(seed)
-    machine = simkernel.boot(arch=arch, cpus=2, binds=[(os.path.join(ROOT, "samples", "bin", arch), "/samples", False)])
+    machine = booted(monkeypatch, tier, arch)
     kernel = machine.kernel
     observer, bpf, tracing = kernel.observer, kernel.observer.bpf, kernel.observer.tracing
     seen = bpf.new_map(MapAttr(uapi.BPF_MAP_TYPE_HASH, 8, 8, 4096))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from simkernel.garbage import unsearched
+from arch.garbage import unsearched
 
 
 def test_what_is_made_meanwhile_is_not_searched() -> None:
@@ -18,7 +18,7 @@ def test_what_is_made_meanwhile_is_not_searched() -> None:
     gc.collect()
     gc.callbacks.append(heard)
     try:
-        with unsearched():
+        with unsearched(kept=True):
             kept = [[number] for number in range(50 * gc.get_threshold()[0])]
         after: list[list[int]] = [[]]
         assert searches == []

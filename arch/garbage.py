@@ -8,15 +8,17 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def unsearched() -> Iterator[None]:
-    """No search here: what a boot makes stays, and to look at its hundred thousand objects takes as long as making them."""
+def unsearched(kept: bool = False) -> Iterator[None]:
+    """No search here.  `kept`: what is made stays (a boot's hundred thousand objects), so that it counts as searched."""
     searched = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if searched:
-            if not gc.get_freeze_count():  # what was made counts as old: else the next object made begins the search
+            if (
+                kept and not gc.get_freeze_count()
+            ):  # what was made counts as old: else the next object made begins the search
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
