@@ -2,6 +2,7 @@
 
     python tests/tools/ftracetest.py                   # all of them
     python tests/tools/ftracetest.py trigger hist -v   # those whose path holds one of the words, with their logs
+    python tests/tools/ftracetest.py --run FILE --page # one whole run, which goes on where FILE says it was stopped
     python tests/tools/ftracetest.py --record FILE     # FILE: what ftracetest printed on a real 6.1; becomes the answers
 
 The suite comes from Debian's package linux-source-6.1 and is unpacked into the user's cache, never into the project
@@ -138,6 +139,14 @@ def keep(rows: list[Row], expected: dict[str, str]) -> list[Row]:
     return [Row(path, name, found, expected[name], 0) for path in sorted(known) for name, found in known[path]]
 
 
+def told(run: Path) -> dict[str, tuple[dict[str, str], float]]:
+    """By path what a run that was stopped has said so far."""
+    lines: list[tuple[str, dict[str, str], float]] = (
+        [json.loads(line) for line in run.read_text().splitlines()] if run.exists() else []
+    )
+    return {path: (found, took) for path, found, took in lines}
+
+
 def write_page(rows: list[Row]) -> None:
     """docs/ftracetest.md."""
     equal = sum(row.equal for row in rows)
@@ -159,6 +168,9 @@ def main() -> int:
     parser.add_argument(
         "--page", action="store_true", help="write docs/ftracetest.md: these results, and the last ones of the others"
     )
+    parser.add_argument(
+        "--run", type=Path, help="each result goes to this file at once; what it holds already is not run again"
+    )
     parser.add_argument("--seconds", type=float, default=300, help="real time that one test may take")
     parser.add_argument("--record", type=Path, help="the console of a real kernel's run, to become the answers")
     args = parser.parse_args()
@@ -173,13 +185,22 @@ def main() -> int:
         if args.words:
             tests = [test for test in tests if any(word in str(test.relative_to(root)) for word in args.words)]
 
+        before = told(args.run) if args.run else {}
+
         def run(test: Path) -> tuple[dict[str, str], str, float]:
+            path = str(test.relative_to(root))
+            if path in before:
+                return before[path][0], "", before[path][1]
             where = root if args.whole else without_resets(root, test, Path(folder))
             return run_inside(where, test.relative_to(root), args.seconds, args.verbose)
 
         runs = pool.map(run, tests)
         for test, (found, log, took) in zip(tests, runs):
-            new = rows_of(str(test.relative_to(root)), description(test), found, expected, took)
+            path = str(test.relative_to(root))
+            if args.run and path not in before:
+                with args.run.open("a") as file:
+                    file.write(json.dumps((path, found, took)) + "\n")
+            new = rows_of(path, description(test), found, expected, took)
             rows += new
             for row in new:
                 print(row.line(), flush=True)
