@@ -285,7 +285,7 @@ def _open(k: FsKernel, path: str) -> Steps[File | None]:
     with contextlib.suppress(KernelError):
         yield from unlink_name(k, AT_FDCWD, path)
     op = OpenFlags(O_CREAT | O_RDWR | O_NOFOLLOW | O_LARGEFILE | O_EXCL, 0o600)
-    name = Filename(k, path, 0, op)
+    name = Filename(k, path, 0, op, "do_coredump")
     try:
         ret = yield k.call("do_filp_open", AT_FDCWD & U64_MAX, name.addr, name.op_addr)
     finally:

@@ -79,6 +79,7 @@ def _made(k: FsKernel, pending: Pending, made: Dentry, new_inode: bool = True) -
     else:
         k.vfs.security.ask("d_instantiate", made, made.inode)
     pending.made = made
+    k.vfs.told.made(made, new_inode)
     if k.vfs.fsnotify.active:
         k.vfs.fsnotify.made(pending.parent.inode, pending.name, made.inode)
     k.vfs.mirror.inode_changed(pending.parent.inode)
@@ -181,6 +182,8 @@ def forget(k: FsKernel, parent: Dentry, victim: Dentry) -> None:
     mirror.inode_changed(parent.inode)
     mirror.inode_changed(victim.inode)
     inode = victim.inode
+    if not inode.i_count:
+        k.vfs.told.gone(victim)
     k.vfs.evict_if_unused(inode)
     if not inode.i_count and not (inode.is_dir and k.vfs.somebody_is_in(victim)):
         mirror.free_dentry(victim)
@@ -277,7 +280,7 @@ def _with_name(k: FsKernel, pathname: int, function: str, dfd: int, *args: int) 
     """Call function(dfd, struct filename *, ...), as system calls do from 5.15 on."""
     from simkernel.fs.open_walk import Filename, OpenFlags
 
-    name = Filename(k, get_path_name(k, pathname), pathname, OpenFlags(0, 0))
+    name = Filename(k, get_path_name(k, pathname, putter=""), pathname, OpenFlags(0, 0), function)
     try:
         return (yield k.call(function, dfd, name.addr, *args))
     finally:
@@ -308,7 +311,7 @@ def _mknodat(k: FsKernel, dfd: int, filename: int, mode: int, dev: int) -> Body:
     kind = mode & S_IFMT
     if kind not in (0, S_IFREG, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK):
         return -EPERM if kind == S_IFDIR else -EINVAL
-    name = get_path_name(k, filename)
+    name = get_path_name(k, filename, putter="do_mknodat")
     mode = _masked(k, mode)
     if kind in (0, S_IFREG):
         mode |= S_IFREG
@@ -332,8 +335,8 @@ def sys_mknodat(k: FsKernel, dfd: int, filename: int, mode: int, dev: int) -> Bo
 @syscall("symlinkat", "const char *oldname, int newdfd, const char *newname", source="fs/namei.c")
 def sys_symlinkat(k: FsKernel, oldname: int, newdfd: int, newname: int) -> Body:
     """symlinkat(2)."""
-    target = get_path_name(k, oldname)
-    name = get_path_name(k, newname)
+    target = get_path_name(k, oldname, putter="do_symlinkat")
+    name = get_path_name(k, newname, putter="do_symlinkat")
     return (yield from _make(k, newdfd, name, S_IFLNK, "vfs_symlink", oldname, target=target))
 
 
@@ -370,8 +373,8 @@ def sys_linkat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int
     vfs = k.vfs
     empty = bool(flags & AT_EMPTY_PATH)
     lookup = LOOKUP_FOLLOW if flags & AT_SYMLINK_FOLLOW else 0
-    old = vfs.user_path(olddfd, get_path_name(k, oldname, empty), lookup, empty)
-    name = get_path_name(k, newname)
+    old = vfs.user_path(olddfd, get_path_name(k, oldname, empty, "do_linkat"), lookup, empty)
+    name = get_path_name(k, newname, putter="do_linkat")
     nd = vfs.nameidata(newdfd, name)
     parent = lookup_create(nd, name, False)
     if old.mnt is not nd.path.mnt:

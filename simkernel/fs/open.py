@@ -86,7 +86,7 @@ def _read_how(k: FsKernel, how: int) -> OpenHow:
 def _sys_open(k: FsKernel, dfd: int, filename: int, how: OpenHow) -> Body:
     vfs = k.vfs
     op = OpenFlags(how.flags, how.mode, how.resolve)
-    name = Filename(k, get_path_name(k, filename), filename, op)
+    name = Filename(k, get_path_name(k, filename, putter=""), filename, op, "do_sys_openat2")
     try:
         fd: int = files_of(k.current).get_unused_fd(bool(how.flags & O_CLOEXEC))
         ret = yield k.call("do_filp_open", dfd, name.addr, name.op_addr)

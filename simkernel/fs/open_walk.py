@@ -51,24 +51,31 @@ from simkernel.fs.vfs import Vfs
 MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
 O_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC
 
+GETNAME = "getname_flags.part.0"  # where names are allocated
 PATH_FOPS = FileOperations("empty_fops", llseek="no_llseek")
 
 
-def get_path_name(k: FsKernel, addr: int, empty_ok: bool = False) -> str:
-    """getname(): the path at a user address; ENOENT when empty, ENAMETOOLONG from 4096 bytes on."""
+def get_path_name(k: FsKernel, addr: int, empty_ok: bool = False, putter: str = "user_path_at_empty") -> str:
+    """getname(): the path at a user address; ENOENT when empty, ENAMETOOLONG from 4096 bytes on.
+
+    `putter` is the function that gives its memory back, none where a Filename is made of it.
+    """
     raw = k.usercopy.strncpy_from_user(addr, PATH_MAX)
     if not raw and not empty_ok:
         raise KernelError(ENOENT, "empty path")
+    if putter:
+        k.objects.passing("names_cache", GETNAME, putter)
     return to_str(raw)
 
 
 class Filename:
     """struct filename and, behind it, struct open_flags, in kernel memory for the time of one system call."""
 
-    __slots__ = ("addr", "k", "name", "op_addr")
+    __slots__ = ("addr", "k", "name", "op_addr", "putter")
 
-    def __init__(self, k: FsKernel, name: str, uptr: int, op: OpenFlags) -> None:
+    def __init__(self, k: FsKernel, name: str, uptr: int, op: OpenFlags, putter: str) -> None:
         self.k = k
+        self.putter = putter  # the function that calls putname()
         self.name = name
         mirror = k.vfs.mirror
         layout, op_layout = mirror.struct("struct filename"), mirror.struct("struct open_flags")
@@ -84,9 +91,11 @@ class Filename:
         k.mem.write(self.addr, (head + raw).ljust(op_at, b"\0") + tail)
         k.vfs.objects[self.addr] = self
         k.vfs.objects[self.op_addr] = op
+        k.objects.made("names_cache", self.addr, GETNAME if uptr else "getname_kernel")
 
     def put(self) -> None:
         """putname()."""
+        self.k.objects.gone("names_cache", self.addr, self.putter)
         del self.k.vfs.objects[self.addr], self.k.vfs.objects[self.op_addr]
         self.k.mem.free(self.addr)
 
@@ -181,6 +190,7 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
         return _create_watched(vfs, nd, mode), True
     may_create(parent.inode, nd.cred)
     child = parent.inode.create(parent, nd.last, mode, nd.cred)
+    vfs.told.made(child)
     vfs.mirror.inode_changed(parent.inode)
     if vfs.fsnotify.active:
         vfs.fsnotify.made(parent.inode, nd.last, child.inode)
@@ -198,6 +208,7 @@ def _create_watched(vfs: Vfs, nd: NameData, mode: int) -> Dentry:
     finally:
         new.put()
     child = parent.inode.create(parent, nd.last, mode, nd.cred)
+    vfs.told.made(child)
     vfs.mirror.inode_changed(parent.inode)
     vfs.security.made(parent.inode, child, lambda: vfs.take_back(parent, child))
     if vfs.fsnotify.active:

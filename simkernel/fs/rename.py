@@ -162,7 +162,7 @@ def _rename(k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: st
 )  # fmt: skip
 def sys_renameat2(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Body:
     """renameat2(2)."""
-    old, new = get_path_name(k, oldname), get_path_name(k, newname)
+    old, new = (get_path_name(k, name, putter="do_renameat2") for name in (oldname, newname))
     return (yield from _rename(k, olddfd, old, newdfd, new, flags))
 
 

@@ -152,7 +152,7 @@ def vfs_statx(k: FsKernel, dfd: int, filename: int, flags: int, stat: int, mask:
 @kernel_function("int vfs_fstatat(int dfd, const char *filename, struct kstat *stat, int flags)", source="fs/stat.c")
 def vfs_fstatat(k: FsKernel, dfd: int, filename: int, stat: int, flags: int) -> Body:
     """stat, lstat and newfstatat."""
-    name = get_path_name(k, filename, bool(flags & AT_EMPTY_PATH))
+    name = get_path_name(k, filename, bool(flags & AT_EMPTY_PATH), "" if k.vfs.names.statx else "user_path_at_empty")
     if not k.vfs.names.statx:
         return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.passed(stat, Kstat)))
     return (yield from _call_statx(k, dfd, name, filename, flags, stat))
@@ -161,7 +161,7 @@ def vfs_fstatat(k: FsKernel, dfd: int, filename: int, stat: int, flags: int) -> 
 def _call_statx(k: FsKernel, dfd: int, name: str, uptr: int, flags: int, stat: int) -> Body:
     from simkernel.fs.open_walk import Filename, OpenFlags
 
-    file_name = Filename(k, name, uptr, OpenFlags(0, 0))
+    file_name = Filename(k, name, uptr, OpenFlags(0, 0), "vfs_fstatat")
     try:
         return (yield k.call("vfs_statx", dfd, file_name.addr, flags, stat, STATX_BASIC_STATS))
     finally:

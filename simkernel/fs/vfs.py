@@ -21,7 +21,6 @@ from arch.abi.fcntl import (
     O_RDONLY,
 )
 from arch.abi.files import FileAbi
-from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.mount import (
     MS_DIRSYNC,
     MS_MANDLOCK,
@@ -68,6 +67,7 @@ from simkernel.fs.proc_sys import Sysctl
 from simkernel.fs.root_cred import ROOT_CRED
 from simkernel.fs.security import FsSecurity
 from simkernel.fs.terminal import Terminal
+from simkernel.fs.told import Told
 from simkernel.fs.uio import UioStructs
 from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.exec_state import ExecRights
@@ -140,6 +140,7 @@ class Vfs:
         self.dirty = DirtyInodes(k.tracepoints, self.mirror)
         self.mounts = Mounts(self.now, k.mm.charge, self.put_super, self.dirty)
         self.security = FsSecurity(k, self.mirror, self.files)
+        self.told = Told(k.objects, self.mirror)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
         self.eventfd_ids: set[int] = set()
@@ -327,7 +328,7 @@ class Vfs:
         path.mnt.expiry_mark = False
         self.mirror.file(file, addr)
         self.files[file.addr] = file
-        self.k.objects.made("filp", file.addr, "__alloc_file", GFP_KERNEL | GFP_ZERO)
+        self.told.file_made(file)
         return file
 
     def anon_file(self, name: str, f_op: FileOperations, private: object, flags: int, mode: int = 0o600) -> File:
@@ -390,13 +391,13 @@ class Vfs:
             inode.i_writecount -= 1
         if file.f_mode & c.FMODE_EXEC:
             inode.i_writecount += 1  # allow_write_access()
+        self.told.file_gone(file)
         if not inode.i_nlink and not inode.i_count:
             if self.fsnotify.active:
                 self.fsnotify.gone(inode)
             self._evict(inode)
         self.files.pop(file.addr, None)
         self.security.ask("file_free_security", file)
-        self.k.objects.gone("filp", file.addr, "rcu_do_batch")
         self.mirror.free_file(file)
         if self.unmounted and inode.i_sb in self.unmounted:
             self.put_super(inode.i_sb)
@@ -407,6 +408,7 @@ class Vfs:
         if inode.xattrs:
             self.k.mm.charge(-xattr_room(inode.xattrs))
             inode.xattrs = None
+        self.told.evicted(inode)
         inode.evict()
 
     def put_super(self, sb: SuperBlock) -> None:

@@ -456,3 +456,9 @@ class SpaceListener(Protocol):
 
     def stored(self, mm: Space, vma: Vma) -> None:
         """An area came, or has other borders."""
+
+    def area_made(self, mm: Space, vma: Vma, function: str) -> None:
+        """Its struct vm_area_struct, by a function."""
+
+    def area_gone(self, mm: Space, vma: Vma) -> None:
+        """It is unmapped."""

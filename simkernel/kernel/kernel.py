@@ -131,7 +131,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         max_threads = self.physical.size // (STACKS_SHARE * self.arch.map.stack_size)
         tasks = self.tasks = Tasks(self, arch, clock, mirror, max_threads)
         self.threads = Threads(self, cpu, cpus, tasks, text, regs, mirror, usercopy)
-        self.signals = Signals(self, arch, mem, types, cpus, tasks, tracepoints, users)
+        self.signals = Signals(self, arch, mem, types, cpus, tasks, tracepoints, users, self.objects)
         self.sigframes = SignalFrames(self, arch, cpu, regs, usercopy, self.signals, mm)
         self.hw_breakpoints = HwBreakpoints(self, arch, cpu)
         tasks.exit_hooks.append(self.hw_breakpoints.flush)

@@ -127,8 +127,11 @@ class Mm:
             return self.vmas[index]
         return self.vmas[index + 1] if index + 1 < len(self.vmas) else None
 
-    def insert(self, vma: Vma) -> None:
-        """Add an area; the range must be free.  KernelError(ENOMEM), and nothing has changed."""
+    def insert(self, vma: Vma, tell: bool = True) -> None:
+        """Add an area; the range must be free.  KernelError(ENOMEM), and nothing has changed.
+
+        Without `tell` it may yet become a part of its neighbour, which needs no new struct.
+        """
         self.home.charge(VMA_SIZE)
         index = bisect_right(self.starts, vma.start)
         self.vmas.insert(index, vma)
@@ -136,6 +139,8 @@ class Mm:
         if vma.file is not None:
             vma.file.get()
         if self.home.events is not None:
+            if tell:
+                self.home.events.area_made(self, vma, "vm_area_alloc")
             self.home.events.stored(self, vma)
         self.home.mmap_changed(self, vma)
 
@@ -153,6 +158,8 @@ class Mm:
         del self.vmas[index], self.starts[index]
         self.home.charge(-VMA_SIZE)
         self._no_gap = (1 << 64, 0)
+        if self.home.events is not None:
+            self.home.events.area_gone(self, vma)
         self._close(vma)
 
     def _close(self, vma: Vma) -> None:
@@ -181,10 +188,18 @@ class Mm:
         index = bisect_right(self.starts, addr)
         self.vmas.insert(index, upper)
         self.starts.insert(index, addr)
+        if self.home.events is not None:
+            self.home.events.area_made(self, upper, "vm_area_dup")
         if upper.file is not None:
             upper.file.get()
         if upper.ops is not None:
             upper.ops.opened()
+
+    def _merge_new(self, vma: Vma) -> None:
+        """An area has just come; its struct, where it stays one of its own."""
+        self.merge_anonymous(vma)
+        if self.home.events is not None and self.find(vma.start) is vma:
+            self.home.events.area_made(self, vma, "vm_area_alloc")
 
     def merge_anonymous(self, vma: Vma) -> None:
         """vma_merge() for the common case: equal neighbours of anonymous private memory become one area."""
@@ -431,13 +446,13 @@ class Mm:
         try:
             if flags & MAP_FIXED:
                 self.unmap(addr, size)
-            self.insert(vma)
+            self.insert(vma, file is not None or vma.shared)
         except KernelError:
             if vma.ops is not None:
                 vma.ops.closed()
             raise
         if file is None and not vma.shared:
-            self.merge_anonymous(vma)
+            self._merge_new(vma)
         if (flags & MAP_POPULATE or locked) and prot:
             self.populate(addr, size, "write" if prot & PROT_WRITE else "read")
         return addr
@@ -534,10 +549,10 @@ class Mm:
                 return self.brk
             vma = Vma(old, new, PROT_READ | PROT_WRITE, MAP_PRIVATE, name="[heap]")
             try:
-                self.insert(vma)
+                self.insert(vma, False)
             except KernelError:
                 return self.brk
-            self.merge_anonymous(vma)
+            self._merge_new(vma)
         elif new < old:
             self.unmap(new, old - new)
         self.brk = value

@@ -13,6 +13,7 @@ from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.tracepoints import Tracepoints
 
 SLAB_ACCOUNT = 0x4000000  # include/linux/slab.h
+PART = 8  # bytes of a part of a function: `name.part.0`
 BEHIND_A_CALL = 0x18  # where in the function: somewhere behind its first instruction
 
 #  cache -> bytes of an object, bytes it takes, whether a cgroup's memory; of 6.1 on x86-64, where it is merged with others of its size
@@ -20,6 +21,10 @@ CACHES = {
     "task_struct": (8392, 8448, True), "sighand_cache": (2080, 2112, True), "signal_cache": (1152, 1152, True),
     "mm_struct": (1104, 1152, True), "vm_area_struct": (152, 152, True), "files_cache": (704, 704, True),
     "anon_vma_chain": (64, 64, True), "pid": (128, 128, True), "cred_jar": (184, 192, True), "filp": (256, 256, True),
+    "names_cache": (4096, 4096, False), "dentry": (192, 192, True), "inode_cache": (632, 640, True),
+    "proc_inode_cache": (704, 712, True), "shmem_inode_cache": (776, 784, True), "sock_inode_cache": (768, 832, True),
+    "lsm_file_cache": (24, 24, False), "lsm_inode_cache": (32, 32, False), "anon_vma": (96, 104, True),
+    "sigqueue": (80, 80, True),
 }  # fmt: skip
 
 
@@ -48,10 +53,25 @@ class Objects:
         if point.active:
             point.fire(self._place(function), address, self._cache(cache))
 
+    def passing(self, cache: str, maker: str, freer: str) -> None:
+        """One that is gone before the next is made: a path while it is looked up."""
+        if self.watched:
+            address = self.mem.alloc(CACHES[cache][1])
+            self.made(cache, address, maker)
+            self.gone(cache, address, freer)
+            self.mem.free(address)
+
     def _place(self, function: str) -> int:
-        start = self.symbols.address(function) or self.symbols.address(function.partition(".")[0])
+        start = self.symbols.address(function) or self._part(function)
         found = None if start is None else self.symbols.find(start)
         return 0 if found is None else found.address + min(BEHIND_A_CALL, max(found.size - 1, 0))
+
+    def _part(self, function: str) -> int | None:
+        """A part that the compiler made of a function is the end of it here."""
+        base, dot, _ = function.partition(".")
+        if not dot or self.symbols.address(base) is None or self.symbols[base].size <= PART:
+            return self.symbols.address(base)
+        return self.symbols.add(function, self.symbols[base].end - PART, PART, "t").address
 
     def _cache(self, name: str) -> int:
         address = self._caches.get(name)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from arch.abi.internal import GFP_HIGHUSER_MOVABLE, GFP_ZERO, VMEMMAP_BASE
+from arch.abi.internal import GFP_HIGHUSER_MOVABLE, GFP_KERNEL, GFP_NOWAIT, GFP_NOWARN, GFP_ZERO, VMEMMAP_BASE
 from arch.abi.limits import PAGE_SIZE
 from arch.cpu import FAULT_PROT, FAULT_WRITE
 from simkernel.kernel.areas import PMD_SHIFT, FilePages, Frames, Space, Vma
 from simkernel.kernel.mirror import Mirror
-from simkernel.kernel.objects import Objects
+from simkernel.kernel.objects import CACHES, Objects
 from simkernel.kernel.task import CurrentTask
 from simkernel.kernel.tracepoints import Tracepoints, TracepointSlot
 
@@ -77,6 +77,9 @@ class PageEvents:
         self.waiting: list[tuple[int, bool, bool]] = []  # lru_add: (physical address, anonymous, swap-backed)
         # task -> task->rss_stat: pages that mm->rss_stat does not know of yet
         self.cached: dict[int, dict[int, int]] = {}
+        self.chains: dict[
+            Vma, list[tuple[str, int]]
+        ] = {}  # of an area: objects of reverse mapping, while somebody listens
         self.faults = 0  # since the last look
         self.copied: set[int] = set()  # pages to be filled with another's bytes, not mapped yet
         self.placed = (0, 0, 0)  # of the page that mm_filemap_* tells of: inode number, page of the file, dev_t
@@ -89,6 +92,10 @@ class PageEvents:
             self.waiting.clear()
             self.cached.clear()
             self.copied.clear()
+            for chain in self.chains.values():
+                for _, address in chain:
+                    self.mirror.mem.free(address)
+            self.chains.clear()
 
     def _page(self, phys: int) -> int:
         return VMEMMAP_BASE + (phys >> 12) * self.page_size
@@ -192,6 +199,8 @@ class PageEvents:
         self.copied.discard(phys)
         if was != kind:
             self.counted(was, kind)
+            if kind == ANON_PAGES:
+                self._prepare_chain(mm, vma)
         if kind == ANON_PAGES and (copied or (was != kind and vma.fault is None)):
             self.lru_add(phys, True, True)
         if was is not None and copied:
@@ -211,6 +220,8 @@ class PageEvents:
         """exit_mmap(), before all of it goes."""
         if self.objects is not None and self.objects.watched:
             for vma in mm.vmas:
+                self._unchain(vma)
+            for vma in mm.vmas:
                 self.objects.gone("vm_area_struct", self.mirror.vma_struct(mm, vma), "exit_mmap")
             self.objects.gone("mm_struct", mm.addr, "finish_task_switch.isra.0")
         self.lru_drain()
@@ -224,8 +235,10 @@ class PageEvents:
         """dup_mmap(): the child has its counters, and the parent's pages are write-protected."""
         if self.objects is not None and self.objects.watched:
             self.objects.made("mm_struct", new.addr, "copy_process")
+            parents = {vma.start: vma for vma in mm.vmas}
             for vma in new.vmas:
                 self.objects.made("vm_area_struct", self.mirror.vma_struct(new, vma), "vm_area_dup")
+                self._fork_chain(mm, parents[vma.start], vma)
         if self.points["rss_stat"].active:
             totals = dict.fromkeys(range(4), 0)
             for vma in new.vmas:
@@ -265,6 +278,50 @@ class PageEvents:
         if self.points["vma_store"].active:
             tree = mm.addr + max(self.mirror.offset_of("struct mm_struct", "mm_mt"), 0)
             self.points["vma_store"].fire(tree, self.mirror.vma_struct(mm, vma))
+
+    def area_made(self, mm: Space, vma: Vma, function: str) -> None:
+        """vm_area_alloc(), vm_area_dup()."""
+        if self.objects is not None and self.objects.watched:
+            self.objects.made("vm_area_struct", self.mirror.vma_struct(mm, vma), function)
+
+    def area_gone(self, mm: Space, vma: Vma) -> None:
+        """remove_mt()."""
+        if self.objects is not None and self.objects.watched:
+            self._unchain(vma)
+            self.objects.gone("vm_area_struct", self.mirror.vma_struct(mm, vma), "do_mas_align_munmap")
+
+    # -- reverse mapping: mm/rmap.c --------------------------------------------------------------------------------
+
+    def _chain(self, vma: Vma, cache: str, function: str, gfp: int = GFP_KERNEL) -> None:
+        if self.objects is not None:
+            address = self.mirror.mem.alloc(CACHES[cache][1])
+            self.chains.setdefault(vma, []).append((cache, address))
+            self.objects.made(cache, address, function, gfp)
+
+    def _prepare_chain(self, mm: Space, vma: Vma) -> None:
+        """anon_vma_prepare(): what an area's first anonymous page brings."""
+        if vma not in self.chains and self.objects is not None and self.objects.watched:
+            self.chains[vma] = []
+            if sum(self.kind(mm, vma, page) == ANON_PAGES for page in mm.present(vma.start, vma.end)) == 1:
+                for cache in ("anon_vma_chain", "anon_vma"):
+                    self._chain(vma, cache, "__anon_vma_prepare")
+
+    def _fork_chain(self, mm: Space, old: Vma, new: Vma) -> None:
+        """anon_vma_fork(): a link to each of the parent's, and one of its own."""
+        links = sum(cache == "anon_vma_chain" for cache, _ in self.chains.get(old, ()))
+        if not links and not any(self.kind(mm, old, page) == ANON_PAGES for page in mm.present(old.start, old.end)):
+            return
+        for _ in range(links or 1):
+            self._chain(new, "anon_vma_chain", "anon_vma_clone", GFP_NOWAIT | GFP_NOWARN)
+        for cache in ("anon_vma", "anon_vma_chain"):
+            self._chain(new, cache, "anon_vma_fork")
+
+    def _unchain(self, vma: Vma) -> None:
+        """unlink_anon_vmas()."""
+        for cache, address in self.chains.pop(vma, ()):
+            if self.objects is not None:
+                self.objects.gone(cache, address, "__put_anon_vma" if cache == "anon_vma" else "unlink_anon_vmas")
+            self.mirror.mem.free(address)
 
     # -- the TLB -------------------------------------------------------------------------------------------------
 

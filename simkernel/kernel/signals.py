@@ -7,6 +7,7 @@ calls/signal.py.
 from __future__ import annotations
 
 from arch.abi.errno import EAGAIN
+from arch.abi.internal import GFP_ATOMIC
 from arch.abi.resource import RLIMIT_SIGPENDING
 from arch.abi.signal import (
     SA_NOCLDSTOP,
@@ -42,6 +43,7 @@ from arch.errors import KernelError
 from arch.memory import KernelMemory
 from arch.typetable import TypeTable
 from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.objects import Objects
 from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigInfo, bit, bits
 from simkernel.kernel.task import (
     PF_EXITING,
@@ -86,10 +88,11 @@ class Signals:
         tasks: Tasks,
         tracepoints: Tracepoints,
         users: Users,
+        objects: Objects,
     ) -> None:
         self.board, self.arch, self.mem, self.types = board, arch, mem, types
         self.cpus, self.tasks, self.tracepoints = cpus, tasks, tracepoints
-        self.users = users
+        self.users, self.objects = users, objects
         self.delivering: SigInfo | None = None  # of the frame that is being made
         self.crashes: list[Crash] = []
 
@@ -125,6 +128,9 @@ class Signals:
                 return -EAGAIN
             queue.lose(sig)
         else:
+            if info.user is not None and self.objects.watched:
+                info.place = self.mem.alloc(SIGQUEUE_SIZE)
+                self.objects.made("sigqueue", info.place, "__sigqueue_alloc", GFP_ATOMIC)
             queue.append(info)
         self._queued(task, info, group, result)
         return 0
@@ -309,6 +315,9 @@ class Signals:
         for queue in (task.pending, task.signal.pending):
             info = queue.take(mask)
             if info is not None:
+                if info.place:
+                    self.objects.gone("sigqueue", info.place, "dequeue_signal")
+                    self.mem.free(info.place)
                 timer = task.signal.posix_timers.get(info.pid) if info.code == SI_TIMER else None
                 if timer is not None:  # posixtimer_rearm(): how often it would have come since
                     info.uid = timer.overrun = timer.missed
