@@ -116,6 +116,11 @@ class ProbePoints(ProbeSpans):
             block[5], block[6], block[7] = native.data, id(native.after), native.flags
             block[4] = native.function
 
+    def at_probe(self, addr: int) -> tuple[Callable[[int], Any], NativeHandler | None]:
+        """What is called at an address of kernel text, and its compiled form; they live as long as the machine."""
+        site = self._sites.get((addr, False))
+        return (site.call, site.native) if site is not None else (_nothing, None)
+
     def aim_probe(self, probe: Probe, native: NativeHandler | None) -> None:
         """A probe has another compiled handler from now on, or none; also from inside a handler."""
         probe.native = native

@@ -3,7 +3,7 @@
     python -m bench events [--json] [WORD ...]
 
 Each row is a turn of a loop (getppid, a byte to /dev/null, a function call) with one program attached, as processor time;
-"added" is the same less the turn without a program on the call's whole way.  With SIMKERNEL_BENCH_KERNEL (see machine.py) the
+"added" is the same less the turn without a program.  With SIMKERNEL_BENCH_KERNEL (see machine.py) the
 same rows of a real kernel stand beside them, where its `bench` command has them.  WORDs choose rows that contain one of them.
 SIMKERNEL_BENCH_ROUNDS says how many pairs there are (7).
 """
@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import simkernel
-from arch.native import Word
 from bench._rows import Row, report
 from bench.machine import ROOT, WORK, program
 from bpf.loader.object import BpfObject
@@ -149,20 +148,12 @@ class Bench:
         """Nanoseconds of one."""
         return (self.once(loop, COUNT[loop]) - self.nothing(loop)) / COUNT[loop]
 
-    def whole_way(self, loop: str) -> float:
-        """A turn without a probe that goes through kernel text and Python."""
-        words = self.machine.kernel.cpu.words
-        table, words[Word.SYSCALLS] = words[Word.SYSCALLS], 0
-        found = self.turn(loop)
-        words[Word.SYSCALLS] = table
-        return found
-
     def pairs(self, loop: str, attached: Callable[[], AbstractContextManager[None]]) -> tuple[list[float], list[float]]:
         """Turns without and with, in turns."""
         bare: list[float] = []
         watched: list[float] = []
         for _ in range(ROUNDS):
-            bare.append(self.whole_way(loop))
+            bare.append(self.turn(loop))
             with attached():
                 self.once(loop, COUNT[loop] // 4)
                 watched.append(self.turn(loop))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from arch.records import dataclass
 
@@ -24,6 +24,20 @@ class Tier(enum.Enum):
 def chosen_tier() -> Tier:
     """What the environment asks for.  ValueError for another word."""
     return Tier(os.environ.get("SIMKERNEL_TIER", ""))
+
+
+# Bytes (offset, how many) that something looks at; None: it looks at more.
+Sight = frozenset[tuple[int, int]] | None
+
+
+def all_sights(sights: Iterable[Sight]) -> Sight:
+    """What several look at."""
+    found: set[tuple[int, int]] = set()
+    for sight in sights:
+        if sight is None:
+            return None
+        found |= sight
+    return frozenset(found)
 
 
 # What a compiled handler does with its struct pt_regs.
@@ -47,6 +61,7 @@ class NativeCode:
     closed: bool = True  # it calls nothing of Python's that could lead to a run of another program
     cookie: int = 0  # of the attachment, and the address of the probed function: for Word.COOKIE and ENTRY_IP
     entry_ip: int = 0
+    sight: Sight = None  # of its context, where it looks at nothing else but its maps
 
 
 @dataclass(frozen=True)
@@ -62,3 +77,6 @@ class NativeHandler:
     after: Callable[[int], object]
     keep: object = None  # what must live as long
     flags: int = 0
+    sight: Sight = None  # of struct pt_regs, where it looks at nothing else of the CPU and its stack
+    returns: bool = False  # at the end of the function something runs because of it
+    at_return: Sight = None  # what that looks at

@@ -45,6 +45,15 @@ class ShortcutWriter(Writer):
         f.set_word("%blk", Word.NATIVE_STATUS, "0")
         f.goto("no")
         f.label("done")
+        f.branch(f.let(f"icmp eq i64 {f.word('%blk', Word.VISITED)}, 0"), "answer", "visited")
+        f.label("visited")  # who was visited may have called Python, which may have raised something
+        f.set_word("%blk", Word.VISITED, "0")
+        f.do("call void @settle(i64 %blk)")
+        f.branch(f.let(f"icmp eq i64 {f.word('%blk', Word.REASON)}, 0"), "answer", "stop")
+        f.label("stop")
+        f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
+        f.goto("answer")
+        f.label("answer")
         f.set_word("%blk", Word.SCRATCH, result)
         for i, (_, source) in enumerate(extra):
             value = f.word("%blk", Word.VALUES + PASSED + i)

@@ -23,7 +23,8 @@ What a function means is what it means in Python, with these rules:
 * Global names are numbers, or other native functions.  `invoke(address, ...)` calls compiled code by its host address,
   `attempt(address, ...)` is `invoke()` whose caller looks at the status.
 * Objects of Python's are numbers, too: `as_uint(object)` is the value of an int, `set_uint(place, value)` puts an int into a
-  place that holds a reference (slots.py), `entry(dict, key)` is what a dict has for an int, or 0.
+  place that holds a reference (slots.py), `entry(dict, key)` is what a dict has for an int, or 0; `call_python(function, value)` calls
+  one, in a system call's hook only (shortcuts.py).
 
 What is outside of the subset is a `SyntaxError` that names the line.
 """
@@ -38,7 +39,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NoReturn, Protocol
 
-from arch.native.block import Native, Word
+from arch.native.block import Native, Reason, Word
 from arch.native.ir import C_DECLARATIONS, Function
 
 ACCESS = {
@@ -99,7 +100,7 @@ def _only_native(*values: Argument) -> int:
 
 peek8 = peek16 = peek32 = peek64 = poke8 = poke16 = poke32 = poke64 = fill = _only_native
 load8 = load16 = load32 = load64 = load32le = load64le = store8 = store16 = store32 = store64 = _only_native
-invoke = attempt = as_uint = set_uint = entry = copy = zero = put = fault = decline = _only_native
+invoke = attempt = as_uint = set_uint = entry = copy = zero = put = fault = decline = call_python = _only_native
 
 
 Argument = int | bytes | Words
@@ -437,6 +438,8 @@ class SubsetWriter:
             found = f.let(f"call i64 @PyDict_GetItem(i64 {values[0]}, ptr {key})")
             f.do(f"call void @Py_DecRef(ptr {key})")
             return found
+        if name == "call_python":
+            return self.call_python(*values)
         if name == "attempt":
             return f.call(values[0], "i64", ", ".join(f"i64 {value}" for value in ("%blk", *values[1:])))
         if name == "invoke":
@@ -523,6 +526,28 @@ class SubsetWriter:
         f.store(place, f.let(f"call ptr @PyLong_FromUnsignedLongLong(i64 {value})"), "ptr")
         f.do(f"call void @Py_DecRef(ptr {old})")
         return "0"
+
+    def call_python(self, function: str, value: str) -> str:
+        """function(value); 1 if that raised something, which then ends the emulation."""
+        f = self.f
+        array, ended = "%" + f.name("array"), "%" + f.name("ended")
+        f.lines.insert(2, f"  {array} = alloca ptr\n  {ended} = alloca i64")
+        number = f.let(f"call ptr @PyLong_FromUnsignedLongLong(i64 {value})")
+        f.do(f"store ptr {number}, ptr {array}")
+        f.do(f"store i64 0, ptr {ended}")
+        result = f.let(f"call ptr @PyObject_Vectorcall(i64 {function}, ptr {array}, i64 1, ptr null)")
+        f.do(f"call void @Py_DecRef(ptr {number})")
+        good, raised, after = f.name("good"), f.name("raised"), f.name("after")
+        f.branch(f.let(f"icmp eq ptr {result}, null"), raised, good)
+        f.label(raised)
+        f.set_word("%blk", Word.REASON, str(int(Reason.EXCEPTION)))
+        f.do(f"store i64 1, ptr {ended}")
+        f.goto(after)
+        f.label(good)
+        f.do(f"call void @Py_DecRef(ptr {result})")
+        f.goto(after)
+        f.label(after)
+        return f.let(f"load i64, ptr {ended}")
 
     def zero(self, to: str, size: str) -> str:
         f = self.f

@@ -23,7 +23,15 @@ from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject, HelperCall
 from bpf.core.trampoline import Chain
 from bpf.face import Prog, ProgArray, ProgArrayOwner
 from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
-from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, Insn, encode
+from bpf.isa.insn import (
+    BPF_LD_IMM64,
+    BPF_PSEUDO_BTF_ID,
+    BPF_PSEUDO_KFUNC_CALL,
+    BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_VALUE,
+    Insn,
+    encode,
+)
 from bpf.isa.registers import BUDGET_AT, TAIL_CALLS_AT
 from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
@@ -214,7 +222,9 @@ class BpfProg(Prog):
         program.data[0] = self.bpf.idle_stack(STACK_BYTES)
         blind, closed = not program.uses_context(), program.closed
         data = ctypes.addressof(program.data)
-        self.native = NativeCode(program.code, data, program.raise_failure, blind, closed)
+        named = any(insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_BTF_ID for insn in self.orig_insns)
+        sight = None if named else program.sight()  # a variable of the kernel's is no map's
+        self.native = NativeCode(program.code, data, program.raise_failure, blind, closed, sight=sight)
         for notify in self.when_native:
             notify()
 

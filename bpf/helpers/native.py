@@ -115,6 +115,7 @@ class Native:
     function: NativeFunction | None = None  # None: Python does it
     registers: int = 0
     about_tasks: bool = False
+    elsewhere: bool = False  # it reads what the program names of the kernel's memory
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ class MapOperation:
     registers: int
 
 
+GIVES_MEMORY = ("lookup", "element", "reserve")
 WAKE = ("output",)  # operations that, left to Python, may wake tasks
 
 
@@ -155,13 +157,13 @@ ROWS: dict[str, Native | MapOperation | RingOperation] = {
     "bpf_get_current_pid_tgid": Native(get_current_pid_tgid, 0, True),
     "bpf_get_current_uid_gid": Native(get_current_uid_gid, 0, True),
     "bpf_get_current_comm": Native(get_current_comm, 2, True),
-    "bpf_probe_read": Native(probe_read_kernel, 3),
-    "bpf_probe_read_compat": Native(probe_read_kernel, 3),
-    "bpf_probe_read_kernel": Native(probe_read_kernel, 3),
+    "bpf_probe_read": Native(probe_read_kernel, 3, elsewhere=True),
+    "bpf_probe_read_compat": Native(probe_read_kernel, 3, elsewhere=True),
+    "bpf_probe_read_kernel": Native(probe_read_kernel, 3, elsewhere=True),
     "bpf_probe_read_user": Native(),
-    "bpf_probe_read_str": Native(),
-    "bpf_probe_read_compat_str": Native(),
-    "bpf_probe_read_kernel_str": Native(),
+    "bpf_probe_read_str": Native(elsewhere=True),
+    "bpf_probe_read_compat_str": Native(elsewhere=True),
+    "bpf_probe_read_kernel_str": Native(elsewhere=True),
     "bpf_probe_read_user_str": Native(),
     "bpf_user_rnd_u32": Native(),
     "bpf_get_prandom_u32": Native(),
@@ -197,16 +199,18 @@ def native_call(bpf: Bpf, names: list[str], map_address: int) -> NativeCall | No
                 return None
             address = found.native_operation(operation)
             if address:
-                return NativeCall(address, found.native_words, 2, registers, map_address, operation not in WAKE)
+                memory, closed = operation in GIVES_MEMORY, operation not in WAKE
+                return NativeCall(address, found.native_words, 2, registers, map_address, memory, closed=closed)
             return None
         case RingOperation(function):
             address = ring.library(bpf.mem.byteorder == "big").address[function]
             return NativeCall(address, ctypes.addressof(bpf.rings.words), 1, 2, closed=False)
         case Native(None):
-            return NativeCall(0)
+            return NativeCall(0, elsewhere=row.elsewhere)
         case Native(NativeFunction() as function, registers, about_tasks):
             words = _about_tasks(bpf) if about_tasks else 0
             if about_tasks and not words:
                 return NativeCall(0)
-            return NativeCall(library(bpf.mem.byteorder == "big").address[function.name], words, 1, registers)
+            address = library(bpf.mem.byteorder == "big").address[function.name]
+            return NativeCall(address, words, 1, registers, elsewhere=row.elsewhere)
     return None

@@ -22,6 +22,7 @@ from arch.hosttime import HOST_WORD, HostStop
 from arch.memory import Memory
 from arch.native import Block, Word
 from arch.native.builtins import METH_FASTCALL, MethodDef
+from arch.native.handler import Sight
 from arch.native.library import add_symbols
 from arch.native.subset import DECLARATIONS
 from bpf.isa.insn import (
@@ -67,6 +68,7 @@ from bpf.run.llvm_text import (
     signed,
 )
 from bpf.run.native_call import NativeCall
+from bpf.run.sight import context_sight
 from bpf.run.window import Window, window_of
 
 WARM = 200_000  # instructions that are interpreted before a program is compiled
@@ -307,6 +309,12 @@ class JitProgram(Program):
                 if not (insn.cls == BPF_JMP and insn.op == BPF_JA):
                     waiting.append(self.translator.following(i))
         return False
+
+    def sight(self) -> Sight:
+        """Which bytes of its context it looks at, if at nothing but that and its maps."""
+        if not self.closed or len(self._function_starts()) > 1:
+            return None
+        return context_sight(self.insns, self.native_form, self.translator.targets, self.translator.following)
 
     def helper_calls(self) -> list[int]:
         """Instructions that call a helper."""

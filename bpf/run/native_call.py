@@ -17,4 +17,6 @@ class NativeCall:
     first: int = 1  # the first register it gets
     registers: int = 0  # how many
     map: int = 0  # R1 must be this, or else Python is called
+    gives_memory: bool = False  # of the program or its maps
+    elsewhere: bool = False  # it looks at memory of the kernel that the program names
     closed: bool = True  # also where it declines, nothing leads to a run of another program

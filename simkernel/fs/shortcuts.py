@@ -37,8 +37,10 @@ from simkernel.kernel.shortcuts import (
     NONE,
     OTHER_BODY,
     OTHER_COST,
+    OTHER_WALK,
     OWN,
     REALTIME,
+    WALK,
     Shortcut,
     Way,
     at,
@@ -47,12 +49,13 @@ from simkernel.kernel.shortcuts import (
     user_place,
 )
 from simkernel.kernel.task import Task, TaskIo
+from simkernel.kernel.visits import A32, B, C, X, Y, arrive, depart
 
 FILES, IO = slot_offset(Task, "files"), slot_offset(Task, "io")
 FDS, SHARERS = slot_offset(FilesStruct, "fds"), slot_offset(FilesStruct, "count")
 F_MODE, F_OP, F_POS, F_FLAGS = (slot_offset(File, name) for name in ("f_mode", "f_op", "f_pos", "f_flags"))
 F_COUNT, F_INODE, F_MAPPING = (slot_offset(File, name) for name in ("f_count", "f_inode", "f_mapping"))
-F_PATH, POS_ADDR = slot_offset(File, "f_path"), slot_offset(File, "pos_addr")
+F_PATH, POS_ADDR, ADDR = (slot_offset(File, name) for name in ("f_path", "pos_addr", "addr"))
 I_SIZE, ATIME, MTIME, CTIME = (slot_offset(Inode, name) for name in ("i_size", "atime", "mtime", "ctime"))
 I_SB, I_STATE, S_FLAGS = slot_offset(Inode, "i_sb"), slot_offset(Inode, "i_state"), slot_offset(SuperBlock, "s_flags")
 MNT_FLAGS, PAGES = slot_offset(Mount, "mnt_flags"), slot_offset(Mapping, "pages")
@@ -115,11 +118,19 @@ def write(s: Words, nr: int, fd: int, buf: int, count: int) -> int:
         decline()
     if as_uint(at(file + F_POS)) or as_uint(at(file + F_MODE)) & FMODE_ATOMIC_POS:
         decline()
+    arrive(s[WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), position(file))
     io = at(shared[Word.TASK] + IO)
     add(io + SYSCW, 1)
     add(io + WCHAR, count)
+    depart(s[WALK], now, count)
     end(s, nr, now, s[COST])
     return count
+
+
+@native
+def position(file: int) -> int:
+    """The ppos that vfs_read() and vfs_write() get."""
+    return 0 if as_uint(at(file + F_MODE)) & FMODE_STREAM else as_uint(at(file + POS_ADDR))
 
 
 @native
@@ -136,12 +147,16 @@ def read(s: Words, nr: int, fd: int, buf: int, count: int) -> int:
     if operations == s[ZERO]:
         if count == 0 or count > PAGE_SIZE:
             decline()
-        zero(user_place(buf, count), count)
+        place = user_place(buf, count)
+        arrive(s[WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), position(file))
+        zero(place, count)
     elif operations == s[NULL]:
+        arrive(s[WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), position(file))
         count = 0
     else:
         decline()
     count_read(count)
+    depart(s[WALK], now, count)
     end(s, nr, now, s[COST])
     return count
 
@@ -165,6 +180,8 @@ def read_pages(s: Words, nr: int, file: int, buf: int, count: int) -> int:
     size = as_uint(at(inode + I_SIZE))
     if mapping == s[NONE] or pos > MAX_POSITION:
         decline()
+    if s[OTHER_WALK]:
+        decline()  # what has been copied when it declines is not to be seen
     count = least(count, size - pos) if pos < size else 0
     done = 0
     while done < count:
@@ -219,6 +236,7 @@ def lseek(s: Words, nr: int, fd: int, offset: int, whence: int) -> int:
     if at(file + F_OP) != s[SHMEM] or offset > MAX_POSITION:
         decline()
     pos = as_uint(at(file + F_POS))
+    asked = offset
     if whence == SEEK_CUR:
         offset += pos
     elif whence == SEEK_END:
@@ -227,8 +245,10 @@ def lseek(s: Words, nr: int, fd: int, offset: int, whence: int) -> int:
         decline()
     if offset > S32_MAX:
         decline()
+    arrive(s[WALK], now, nr, fd, asked, whence, as_uint(at(file + ADDR)), 0)
     if offset != pos:
         set_pos(file, offset)
+    depart(s[WALK], now, offset)
     end(s, nr, now, s[COST])
     return offset
 
@@ -250,12 +270,15 @@ def shortcuts(vfs: Vfs) -> tuple[Shortcut, ...]:
         )
 
     asked = ("rw_verify_area", "security_file_permission", "bpf_lsm_file_permission")
-    writing = Way(("ksys_write", "vfs_write", "__vfs_write"), "write_null")
+    given, inner = (A32, B, C), (X, B, C, Y)
+    writing = Way(("ksys_write", "vfs_write", "__vfs_write"), "write_null", True, (given, inner, inner, inner))
     reading = ("ksys_read", "vfs_read", "__vfs_read")
     pages = Way((*reading, "new_sync_read"), "shmem_file_read_iter")
     others = (*asked, "read_zero", "generic_file_read_iter")
     return (
         Shortcut("write", write, writing, others=asked, words=partial(words, False)),
-        Shortcut("read", read, Way(reading, "read_null"), pages, others, partial(words, True)),
+        Shortcut(
+            "read", read, Way(reading, "read_null", False, (given, inner, inner)), pages, others, partial(words, True)
+        ),
         Shortcut("lseek", lseek, Way(("ksys_lseek",), "vfs_llseek"), words=partial(words, False)),
     )

@@ -39,7 +39,7 @@ from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, report_syscall
 from simkernel.kernel.sched import rcu_does
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
-from simkernel.kernel.syscalls import SYSCALL_NS
+from simkernel.kernel.syscalls import NR_SYSCALLS, SYSCALL_NS
 from simkernel.kernel.task import Task, has_signal
 from simkernel.kernel.userfault import NEEDS, reason
 
@@ -365,9 +365,6 @@ def on_the_way(k: KernelFace) -> list[str]:
     """Those functions: the entry code's handler and the chain behind it."""
     chain = [Prototype.parse(text).name for text, since in k.arch.syscall_chain if k.version.at_least(since)]
     return [k.arch.entry_for(k.version).handlers["syscall"], *chain]
-
-
-NR_SYSCALLS = 451  # include/uapi/asm-generic/unistd.h, __NR_syscalls of 6.1
 
 
 def cond_resched(k: KernelFace) -> Steps[None]:

@@ -5,8 +5,8 @@ It looks at the same objects as the bodies do, moves the clock by what they and 
 what they count, and declines before it has changed anything: when the clock would reach a deadline, when there is work to do
 before user mode, when it meets a case that is the body's.  So a run is the same to the byte, whichever of them served it.
 
-A row is out of use while a function on its way has a probe (`Shortcuts.changed()`), while someone traces or straces system
-calls, and until the call has been made HOT_CALLS times: compiling is dearer than those.
+A row is out of use while a function on its way has a probe that cannot be visited from there (visits.py; `Shortcuts.changed()`),
+while someone traces or straces system calls, and until the call has been made HOT_CALLS times: compiling is dearer than those.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from simkernel.kernel.syscalls import MAX_COUNTED, SYSCALL_NS, Syscalls
 from simkernel.kernel.task import Cred, Task
 from simkernel.kernel.text import Text
 from simkernel.kernel.tracepoints import Tracepoints
+from simkernel.kernel.visits import LIMIT, NUMBER, REGS, ZERO, A, B, C, Step, Walk, arrive, depart
 
 HOT_CALLS = {Tier.AUTO: 100, Tier.NATIVE: 1, Tier.PYTHON: 0}
 
@@ -60,8 +61,10 @@ UID, EUID, GID, EGID = (slot_offset(Cred, name) for name in ("uid", "euid", "gid
 
 # Words of a row: ns until the last body begins and in all, on its way and on the other one; addresses of the counts of calls, of
 # references to the deadline, to `active` of sys_enter and sys_exit, to strace; None; the size of a long; a reference to the
-# clock's offset; then the row's own.
-BODY, COST, OTHER_BODY, OTHER_COST, COUNTS, DEADLINE, ENTERED, LEFT, STRACE, NONE, LONG, REALTIME, OWN = range(13)
+# clock's offset; the words of who is visited on both ways, or 0; then the row's own.
+(
+    BODY, COST, OTHER_BODY, OTHER_COST, COUNTS, DEADLINE, ENTERED, LEFT, STRACE, NONE, LONG, REALTIME, WALK, OTHER_WALK, OWN,
+) = range(15)  # fmt: skip
 
 
 @native
@@ -124,28 +127,34 @@ def user_place(address: int, size: int) -> int:
 
 
 @native
+def known(s: Words, nr: int, result: int) -> int:
+    """A call without arguments that changes nothing."""
+    now = begin(s, s[COST])
+    arrive(s[WALK], now, nr, 0, 0, 0, 0, 0)
+    depart(s[WALK], now, result)
+    end(s, nr, now, s[COST])
+    return result
+
+
+@native
 def getpid(s: Words, nr: int, a: int, b: int, c: int) -> int:
-    end(s, nr, begin(s, s[COST]), s[COST])
-    return as_uint(at(shared[Word.TASK] + TGID))
+    return known(s, nr, as_uint(at(shared[Word.TASK] + TGID)))
 
 
 @native
 def gettid(s: Words, nr: int, a: int, b: int, c: int) -> int:
-    end(s, nr, begin(s, s[COST]), s[COST])
-    return as_uint(at(shared[Word.TASK] + PID))
+    return known(s, nr, as_uint(at(shared[Word.TASK] + PID)))
 
 
 @native
 def getppid(s: Words, nr: int, a: int, b: int, c: int) -> int:
-    end(s, nr, begin(s, s[COST]), s[COST])
-    return as_uint(at(at(shared[Word.TASK] + REAL_PARENT) + TGID))
+    return known(s, nr, as_uint(at(at(shared[Word.TASK] + REAL_PARENT) + TGID)))
 
 
 @native
 def cred_id(s: Words, nr: int, which: int) -> int:
     """A user or group id of the current task."""
-    end(s, nr, begin(s, s[COST]), s[COST])
-    return as_uint(at(at(shared[Word.TASK] + CRED) + which))
+    return known(s, nr, as_uint(at(at(shared[Word.TASK] + CRED) + which)))
 
 
 @native
@@ -184,19 +193,21 @@ def put_pair(place: int, size: int, first: int, second: int) -> int:
 def gettime(s: Words, nr: int, which: int, tp: int, size: int) -> int:
     """clock_gettime() of the clocks that need no accounting."""
     now = begin(s, s[COST])
-    which &= U32_MAX
+    clock = which & U32_MAX
     if (
-        which != CLOCK_REALTIME
-        and which != CLOCK_MONOTONIC
-        and which != CLOCK_MONOTONIC_RAW
-        and which != CLOCK_BOOTTIME
+        clock != CLOCK_REALTIME
+        and clock != CLOCK_MONOTONIC
+        and clock != CLOCK_MONOTONIC_RAW
+        and clock != CLOCK_BOOTTIME
     ):
         decline()
     place = user_place(tp, 2 * size)
     time = now + s[BODY]
-    if which == CLOCK_REALTIME:
+    if clock == CLOCK_REALTIME:
         time += as_uint(at(s[REALTIME]))
+    arrive(s[WALK], now, nr, which, tp, 0, 0, 0)
     put_pair(place, size, time // NSEC_PER_SEC, time % NSEC_PER_SEC)
+    depart(s[WALK], now, 0)
     end(s, nr, now, s[COST])
     return 0
 
@@ -218,7 +229,9 @@ def gettimeofday(s: Words, nr: int, tv: int, tz: int, c: int) -> int:
         decline()
     place = user_place(tv, 2 * s[LONG])
     time = now + s[BODY] + as_uint(at(s[REALTIME]))
+    arrive(s[WALK], now, nr, tv, tz, 0, 0, 0)
     put_pair(place, s[LONG], time // NSEC_PER_SEC, time % NSEC_PER_SEC // 1000)
+    depart(s[WALK], now, 0)
     end(s, nr, now, s[COST])
     return 0
 
@@ -234,6 +247,10 @@ class Way:
 
     calls: tuple[str, ...] = ()
     leaf: str = ""
+    leaf_is_one: bool = False  # whatever the row answers, the leaf is on its way
+    arguments: tuple[
+        tuple[int, ...], ...
+    ] = ()  # values (visits.py) that `calls` and the leaf get, where they are known
 
 
 @dataclass(frozen=True)
@@ -248,9 +265,10 @@ class Shortcut:
     other_way: Way = Way()
     others: tuple[str, ...] = ()
     words: Callable[[], Sequence[int]] = tuple  # the row's own
+    visits: bool = True  # the function calls arrive() and depart()
 
     def functions(self) -> Iterator[str]:
-        """All that must have no probe."""
+        """Kernel functions on its ways."""
         yield from (*self.way.calls, self.way.leaf, *self.other_way.calls, self.other_way.leaf, *self.others)
 
 
@@ -288,7 +306,8 @@ class Shortcuts:
         on_the_way: Sequence[str],
     ) -> None:  # fmt: skip
         """`on_the_way`: the functions between the entry code and the calls."""
-        self.cpu, self.text, self.syscalls, self.on_the_way = cpu, text, syscalls, on_the_way
+        self.cpu, self.text, self.syscalls = cpu, text, syscalls
+        self.on_the_way = [text.symbol_of.get(name, name) for name in on_the_way]
         self.rows: dict[str, Shortcut] = {}
         self.ended: frozenset[str] = frozenset()
         enter, leave = tracepoints.point("sys_enter"), tracepoints.point("sys_exit")
@@ -298,6 +317,7 @@ class Shortcuts:
             slot_address(clock, "realtime_offset_ns"),
         ]  # fmt: skip
         self.used: dict[str, ctypes.Array[ctypes.c_uint64]] = {}  # by call: its words
+        self.walks: dict[str, tuple[Walk, Walk]] = {}  # by call: who is visited on its two ways
         self.table = (ctypes.c_uint64 * (2 * MAX_COUNTED))()
         syscalls.namespaced = self.end_plain_ids
         hot = HOT_CALLS[chosen_tier()]
@@ -317,16 +337,63 @@ class Shortcuts:
         row = self.rows.get(name)
         if row is not None and name not in self.used and name not in self.ended:
             costs = (*self._costs(row.way), *self._costs(row.other_way))
-            words = (*costs, *self.common, *row.words())
+            words = (*costs, *self.common, 0, 0, *row.words())
+            self.walks[name] = Walk(self.cpu, self.text), Walk(self.cpu, self.text)
             self.used[name] = (ctypes.c_uint64 * len(words))(*(word & (1 << 64) - 1 for word in words))
             self.changed()
+
+    def _visit(self, name: str, row: Shortcut, words: ctypes.Array[ctypes.c_uint64]) -> bool:
+        """Visit who has a probe on the row's ways; False if that cannot be done."""
+        way = (*self.on_the_way, self.syscalls.symbols[name])
+        if not row.visits or self.text.any_probed((), row.others) or self.text.any_replaced(way, row.functions()):
+            return False
+        if any(self._is_called(way) and not way.leaf_is_one for way in (row.way, row.other_way)):
+            return False
+        found = [
+            walk.aim(self._steps(name, part))
+            for walk, part in zip(self.walks[name], (row.way, row.other_way), strict=True)
+        ]
+        if None in found:
+            return False
+        words[WALK], words[OTHER_WALK] = (walk or 0 for walk in found)
+        return True
+
+    def _steps(self, name: str, way: Way) -> list[Step]:
+        """The functions of a way, with their times."""
+        text, symbol_of = self.text, self.text.symbol_of
+        symbols, arguments = [*self.on_the_way, self.syscalls.symbols[name]], []
+        for i, symbol in enumerate(self.on_the_way):
+            count = 2 if i == 0 else len(text.functions[symbol].prototype.params)
+            arguments.append((REGS, NUMBER, LIMIT, ZERO)[:count])
+        found = text.functions[symbols[-1]]
+        arguments.append((REGS,) if found.wrapped else (A, B, C)[: text.engine.words_of(found.prototype)])
+        for i, call in enumerate((*way.calls, *((way.leaf,) if self._is_called(way) else ()))):
+            if text.has(call):
+                symbols.append(symbol_of[call])
+                arguments.append(way.arguments[i] if i < len(way.arguments) else ())
+        begins, now, half = [], 0, HYPERCALL_NS >> 1
+        last = len(symbols) - 1
+        for i, symbol in enumerate(symbols):
+            now += SYSCALL_NS if i == len(self.on_the_way) else 0
+            begins.append(now)
+            now += HYPERCALL_NS + (half if symbol in text.jumping and i != last else 0)
+        now += HYPERCALL_NS if way.leaf and not self._is_called(way) else 0
+        steps = []
+        for i in range(last, -1, -1):
+            steps.append(Step(symbols[i], arguments[i], begins[i], now))
+            now += 0 if i and symbols[i - 1] in text.jumping else half
+        return steps[::-1]
+
+    def _is_called(self, way: Way) -> bool:
+        """The leaf has a probe."""
+        return bool(way.leaf) and self.text.has(way.leaf) and self.text.is_probed(way.leaf)
 
     def _costs(self, way: Way) -> tuple[int, int]:
         """ns until the last function's body, and in all: each function but the last is resumed by its callee's return."""
         calls = [call for call in way.calls if self.text.has(call)]
         entered = len(self.on_the_way) + 1 + len(calls) + bool(way.leaf)
         body = SYSCALL_NS + HYPERCALL_NS * entered
-        return body, body + (HYPERCALL_NS >> 1) * (len(self.on_the_way) + len(calls))
+        return body, body + (HYPERCALL_NS >> 1) * (len(self.on_the_way) + len(calls) + self._is_called(way))
 
     def end_plain_ids(self) -> None:
         """A namespace of users, pids or time was made: who one is, and when, is no longer the same for all."""
@@ -336,12 +403,15 @@ class Shortcuts:
             self.table[2 * self.syscalls.abi.numbers[name]] = 0
 
     def changed(self) -> None:
-        """Probes came or went."""
+        """Probes came or went, or have other handlers."""
         syscalls, numbers = self.syscalls, self.syscalls.abi.numbers
         for name, words in self.used.items():
             row, nr = self.rows[name], numbers[name]
             way = (*self.on_the_way, syscalls.symbols[name])
-            seen = self.text.any_probed(way, row.functions())
+            words[WALK] = words[OTHER_WALK] = 0
+            words[BODY], words[COST] = self._costs(row.way)
+            words[OTHER_BODY], words[OTHER_COST] = self._costs(row.other_way)
+            seen = self.text.any_probed(way, row.functions()) and not self._visit(name, row, words)
             code = library(self.cpu.arch.byteorder == "big", tuple(row.function for row in self.rows.values()))
             self.table[2 * nr + 1] = ctypes.addressof(words)
             self.table[2 * nr] = 0 if seen else code.address[row.function.name]

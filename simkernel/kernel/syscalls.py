@@ -19,6 +19,7 @@ from simkernel.kernel.tracepoints import Tracepoints
 
 SYSCALL_NS = 60  # cost model: the way in and out
 MAX_COUNTED = 512
+NR_SYSCALLS = 451  # include/uapi/asm-generic/unistd.h, __NR_syscalls of 6.1
 
 # Where the name in the number table and the name of SYSCALL_DEFINE differ.  arch/x86/entry/syscalls/syscall_64.tbl,
 # include/uapi/asm-generic/unistd.h; the 32-bit tables in *_32.

@@ -157,7 +157,7 @@ class Text:
         def put(handler: Callable[..., int | tuple[int, ...]], replaced: bool) -> None:
             self.cpu.set_enter(index, handler, count)
             (self._replaced.add if replaced else self._replaced.discard)(symbol)
-            self._probes_changed()
+            self.probes_changed()
 
         put(lambda *args: result, True)
         return lambda: put(enter, False)
@@ -259,7 +259,12 @@ class Text:
         found = {*symbols, *(self.symbol_of.get(name, name) for name in names)}
         return any(map(self.probed.get, found)) or not found.isdisjoint(self._replaced)
 
-    def _probes_changed(self) -> None:
+    def any_replaced(self, symbols: Iterable[str], names: Iterable[str]) -> bool:
+        """Something else stands in the place of one of these functions."""
+        return any(name in self._replaced for name in (*symbols, *(self.symbol_of.get(name, name) for name in names)))
+
+    def probes_changed(self) -> None:
+        """Probes came, went, or have other handlers."""
         for listener in self.when_probed:
             listener()
 
@@ -276,7 +281,7 @@ class Text:
                 self.leaves.pop(name, None)
             else:
                 self.leaves[name] = self.all_leaves[name]
-        self._probes_changed()
+        self.probes_changed()
 
     # -- looking -------------------------------------------------------------------------------------------------
 

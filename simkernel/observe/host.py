@@ -254,6 +254,7 @@ class Host(BpfSide):
     def aim(self, addr: int, handler: ProbeHandler, native: NativeHandler | None) -> None:
         """The hook stays, and calls something else."""
         self.k.cpu.aim_probe(self._probes[addr, handler], native)
+        self.k.text.probes_changed()
 
     def disarm(self, addr: int, handler: ProbeHandler) -> None:
         """The hook goes."""

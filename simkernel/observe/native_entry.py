@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from arch.architecture import Architecture, Layout
+from arch.architecture import Architecture, Layout, Row
 from arch.native import Block, Word
 from arch.native.handler import READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
@@ -138,7 +138,7 @@ def fentry_handler(
     places = [row.offset for row in rows] + [0] * (WIDTH - ARGUMENTS - count)
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(context, entry, count, *places, *widths, len(compiled), *flat)
 
-    return _handler("run_fentry", data, compiled, arch, block)
+    return _handler("run_fentry", data, compiled, arch, block, rows)
 
 
 def fexit_handler(
@@ -160,11 +160,16 @@ def fexit_handler(
     data = (ctypes.c_uint64 * (FIRST_END + len(flat)))(
         context, entry, count, rows, result.offset, result.size, len(compiled), *flat
     )
-    return _handler("run_fexit", data, compiled, arch, block)
+    return _handler("run_fexit", data, compiled, arch, block, [result])
 
 
 def _handler(
-    name: str, data: ctypes.Array[ctypes.c_uint64], compiled: Sequence[NativeCode], arch: Architecture, block: Block
+    name: str,
+    data: ctypes.Array[ctypes.c_uint64],
+    compiled: Sequence[NativeCode],
+    arch: Architecture,
+    block: Block,
+    read: Sequence[Row],
 ) -> NativeHandler:
     def after(regs: int) -> None:
         block.words[Word.NATIVE_STATUS] = 0
@@ -172,4 +177,6 @@ def _handler(
             code.failed()
 
     function = library(arch.byteorder == "big").address[name]
-    return NativeHandler(function, ctypes.addressof(data), after, (data, tuple(compiled)), READ_ONLY)
+    plain = all(code.sight is not None for code in compiled)
+    sight = frozenset((row.offset, row.size) for row in read) if plain else None
+    return NativeHandler(function, ctypes.addressof(data), after, (data, tuple(compiled)), READ_ONLY, sight)

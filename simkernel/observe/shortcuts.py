@@ -194,4 +194,4 @@ def shortcuts(version: KernelVersion) -> tuple[Shortcut, ...]:
     functions = [name for row in MAP_FUNCTIONS for name in (row.lookup, row.update, row.delete)]
     watched = ("security_bpf", "bpf_lsm_bpf", LOOKUP_ELEM_RAW, *functions)
     words = (id(BPF_MAP_FOPS), attr_size(version))
-    return (Shortcut("bpf", bpf, Way(("__sys_bpf",)), others=watched, words=lambda: words),)
+    return (Shortcut("bpf", bpf, Way(("__sys_bpf",)), others=watched, words=lambda: words, visits=False),)

@@ -14,7 +14,7 @@ from functools import cache
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN, U32_MAX, U64_MAX
 from arch.architecture import Architecture, Layout
 from arch.native.block import Word
-from arch.native.handler import NO_FRAME, READ_ONLY, NativeHandler
+from arch.native.handler import NO_FRAME, READ_ONLY, NativeHandler, Sight
 from arch.native.library import Library
 from arch.native.state import current_task, load_sized, poke_sized, word_at
 from arch.native.subset import (
@@ -281,4 +281,14 @@ def handler(
     flags = READ_ONLY | (NO_FRAME if blind and (programs is None or programs.flags & NO_FRAME) else 0)
     function = library(big_endian).address["record_hit" if programs is None else "record_and_run"]
     keep = (words, fetch, follow_by, event, counter, programs)
-    return NativeHandler(function, ctypes.addressof(words), after, keep, flags)
+    sight = _sight(place, known, steps) if programs is None else None
+    return NativeHandler(function, ctypes.addressof(words), after, keep, flags, sight)
+
+
+def _sight(place: Place, rows: Sequence[tuple[int, ...]], steps: Sequence[tuple[int, bool]]) -> Sight:
+    """Registers that are stored as they are; what is behind one, if that is the program's memory."""
+    if not place.address or place.return_at or not all(user for _, user in steps):
+        return None
+    if any(row[F_KIND] in (MEMORY, STRING) and not row[F_USER] for row in rows):
+        return None
+    return frozenset((row[F_WHERE], row[F_WIDTH]) for row in rows if row[F_BASE] == REGISTER and row[F_KIND] != COMM)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 from arch.errors import KernelError
 from arch.native import Word
@@ -179,6 +180,8 @@ class TraceProbe:
         if event.perf_users:
             codes = [program.native for program in event.bpf_programs]
             run = programs.handler(self.counts, codes, after, self.recorder, event=event)
+            if run is not None and any(user.sampling for user in event.perf_events):
+                run = replace(run, sight=None)  # a sample shows where the CPU is
             if run is None or not event.listeners:
                 return run
         return self._recording_handler(after, run)

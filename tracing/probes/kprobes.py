@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 
 from arch.abi.errno import EINVAL, ENOENT
 from arch.errors import KernelError
@@ -250,7 +251,7 @@ class Kprobes:
         rp.nmissed = 0
         rp.kp.pre_handler = self._entry_closure(rp)
         if self.returns.is_native and rp.entry_handler is None:
-            rp.kp.native = self.returns.entry_handler(rp.words)
+            rp.kp.native = self._entry_handler(rp, 0)
         self.return_probes[ctypes.addressof(rp.words)] = rp
         self.register(rp.kp)
 
@@ -444,10 +445,17 @@ class Kprobes:
         if native is not None:
             rp.words[returns.RP_DATA] = native.data
             rp.words[returns.RP_FUNCTION] = native.function
+        if rp.kp.native is not None:
+            self.set_native(rp.kp, replace(rp.kp.native, at_return=native.sight if native is not None else None))
 
     def note_natively(self, rp: Kretprobe, natively: bool) -> None:
         """A return probe whose entry handler does nothing but note the arguments: from now on compiled, or not."""
-        self.set_native(rp.kp, self.returns.entry_handler(rp.words, rp.noted) if natively else None)
+        self.set_native(rp.kp, self._entry_handler(rp, rp.noted) if natively else None)
+
+    def _entry_handler(self, rp: Kretprobe, noted: int) -> NativeHandler:
+        """The compiled form of a return probe's entry."""
+        made = self.returns.entry_handler(rp.words, noted)
+        return replace(made, at_return=rp.native.sight if rp.native is not None else None)
 
     def return_value(self, regs: int) -> int:
         """What a function that returned with these registers answered."""

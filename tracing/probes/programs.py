@@ -8,7 +8,7 @@ from functools import cache
 
 from arch.abi.limits import U32_MAX
 from arch.native import Native, Word
-from arch.native.handler import NO_FRAME, READ_ONLY, NativeCode, NativeHandler
+from arch.native.handler import NO_FRAME, READ_ONLY, NativeCode, NativeHandler, all_sights
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, decline, native, shared
 from tracing.record.recorder import Firing, Recorder
@@ -107,7 +107,8 @@ def handler(
         recorder.running.handlers[ctypes.addressof(data)] = event
     blind = all(code.blind for code in known)
     flags = READ_ONLY | (NO_FRAME if blind else 0)
-    return NativeHandler(function, ctypes.addressof(data), after, (data, hits, tuple(codes)), flags)
+    keep = (data, hits, tuple(codes))
+    return NativeHandler(function, ctypes.addressof(data), after, keep, flags, all_sights(code.sight for code in known))
 
 
 class Runner:

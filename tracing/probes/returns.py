@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 from arch.architecture import Architecture, Layout, Row
@@ -239,7 +240,9 @@ class Returns:
     def entry_handler(self, rp: ctypes.Array[ctypes.c_uint64], noted: int = 0) -> NativeHandler:
         """The compiled form of a return probe's entry, which notes so many arguments: at most can_note()."""
         flags = READ_ONLY if self.arch.link_register is None else 0  # else the return address is in a register
-        return self._handler("kretprobe_entry", ctypes.addressof(rp), self._fault, flags, noted)
+        made = self._handler("kretprobe_entry", ctypes.addressof(rp), self._fault, flags, noted)
+        fields = [self.layout.fields[name] for name in self.arch.function_args[:noted]]
+        return replace(made, sight=frozenset((row.offset, row.size) for row in fields), returns=True)
 
     def return_handler(self, after: Callable[[int], object]) -> NativeHandler:
         """The compiled form of what runs at the trampoline."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from arch.native import Block, Native, Word
-from arch.native.handler import NO_FRAME, READ_ONLY, NativeHandler
+from arch.native.handler import NO_FRAME, READ_ONLY, NativeHandler, all_sights
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, native, shared
 
@@ -65,4 +65,7 @@ def together(
     for handler in found:
         flags &= handler.flags
     function = library(big_endian).address["run_together"]
-    return NativeHandler(function, ctypes.addressof(data), after, (data, tuple(found)), flags)
+    returning = [handler.at_return for handler in found if handler.returns]
+    at_return = returning[0] if len(returning) == 1 else None
+    sight, keep = all_sights(handler.sight for handler in found), (data, tuple(found))
+    return NativeHandler(function, ctypes.addressof(data), after, keep, flags, sight, bool(returning), at_return)

@@ -72,6 +72,10 @@ class PerfUser(Protocol):
 
     program: AttachedProgram | None
 
+    @property
+    def sampling(self) -> bool:
+        """Does it keep more of a hit than a count?"""
+
     def wants_mm(self, mm: Hashable) -> bool:
         """Is this address space one of those that it counts in?"""
 

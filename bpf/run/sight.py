@@ -1,0 +1,135 @@
+"""What a program looks at beside its maps: which bytes of its context, or more than that.
+
+Where only the arguments of a call are looked at, a hit needs no stack and no other registers (simkernel/kernel/visits.py).
+Followed is what each register may hold; what is not plainly in order is more than the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from arch.native.handler import Sight
+from bpf.isa.insn import (
+    BPF_ADD,
+    BPF_ALU,
+    BPF_ALU64,
+    BPF_ATOMIC,
+    BPF_CALL,
+    BPF_EXIT,
+    BPF_JA,
+    BPF_JMP,
+    BPF_JMP32,
+    BPF_LD_IMM64,
+    BPF_LDX,
+    BPF_MEM,
+    BPF_MEMSX,
+    BPF_MOV,
+    BPF_PSEUDO_CALL,
+    BPF_ST,
+    BPF_STX,
+    BPF_SUB,
+    BPF_X,
+    SIZE_BYTES,
+    Insn,
+)
+from bpf.run.native_call import NativeCall
+
+NUMBER, CONTEXT, OWN = 1, 2, 4  # what a register may hold: anything; the context; memory of the program or its maps
+REGISTERS = 12
+AT_START = tuple(CONTEXT if r == 1 else OWN if r == 10 else NUMBER for r in range(REGISTERS))
+State = tuple[int, ...]
+
+
+class MoreThanContext(Exception):
+    """It may look elsewhere."""
+
+
+class _Follower:
+    def __init__(self, insns: Sequence[Insn], form: Callable[[int], NativeCall | None]) -> None:
+        self.insns, self.form = insns, form
+        self.seen: set[tuple[int, int]] = set()
+
+    def after(self, i: int, state: State) -> State:
+        """What the registers may hold behind an instruction."""
+        insn = self.insns[i]
+        if insn.code == BPF_LD_IMM64:
+            return _with(state, insn.dst_reg, OWN)
+        if insn.cls in (BPF_ALU, BPF_ALU64):
+            return self._computed(insn, state)
+        if insn.cls == BPF_LDX:
+            return self._loaded(insn, state)
+        if insn.cls in (BPF_ST, BPF_STX):
+            if state[insn.dst_reg] & CONTEXT or (insn.cls == BPF_STX and state[insn.src_reg] & CONTEXT):
+                raise MoreThanContext
+            if insn.mode == BPF_ATOMIC:
+                return _with(_with(state, insn.src_reg, NUMBER), 0, NUMBER)
+            return state
+        if insn.cls == BPF_JMP and insn.op == BPF_CALL:
+            return self._called(i, state)
+        if insn.cls in (BPF_JMP, BPF_JMP32):
+            return state
+        raise MoreThanContext
+
+    def _computed(self, insn: Insn, state: State) -> State:
+        held, other = state[insn.dst_reg], state[insn.src_reg] if insn.src_kind == BPF_X else NUMBER
+        if insn.op == BPF_MOV:
+            if insn.cls == BPF_ALU or insn.off:
+                if other & CONTEXT:
+                    raise MoreThanContext
+                other = NUMBER
+            return _with(state, insn.dst_reg, other)
+        if (held | other) & CONTEXT:
+            raise MoreThanContext
+        keeps = insn.cls == BPF_ALU64 and (insn.op == BPF_SUB or insn.op == BPF_ADD)
+        return _with(state, insn.dst_reg, OWN if keeps and held == OWN and other == NUMBER else NUMBER)
+
+    def _loaded(self, insn: Insn, state: State) -> State:
+        base = state[insn.src_reg]
+        if base & NUMBER or insn.mode not in (BPF_MEM, BPF_MEMSX):
+            raise MoreThanContext
+        if base & CONTEXT:
+            self.seen.add((insn.off, SIZE_BYTES[insn.size]))
+        return _with(state, insn.dst_reg, NUMBER)
+
+    def _called(self, i: int, state: State) -> State:
+        call = self.form(i) if self.insns[i].src_reg != BPF_PSEUDO_CALL else None
+        if call is None or call.elsewhere:
+            raise MoreThanContext
+        first, registers = (call.first, call.registers) if call.address else (1, 5)
+        if any(state[r] & CONTEXT for r in range(first, first + registers)):
+            raise MoreThanContext
+        found = OWN if call.gives_memory else NUMBER
+        return (found, *(NUMBER for _ in range(5)), *state[6:])
+
+
+def _with(state: State, register: int, held: int) -> State:
+    return (*state[:register], held, *state[register + 1 :])
+
+
+def context_sight(
+    insns: Sequence[Insn],
+    form: Callable[[int], NativeCall | None],
+    targets: Callable[[int], Sequence[int]],
+    following: Callable[[int], int],
+) -> Sight:
+    """The bytes of its context that a program of one function looks at; None: it looks at more."""
+    follower = _Follower(insns, form)
+    states: dict[int, State] = {0: AT_START}
+    waiting = [0]
+    try:
+        while waiting:
+            i = waiting.pop()
+            insn = insns[i]
+            if insn.cls == BPF_JMP and insn.op == BPF_EXIT:
+                continue
+            state = follower.after(i, states[i])
+            goes_on = not (insn.cls in (BPF_JMP, BPF_JMP32) and insn.op == BPF_JA)
+            for to in (*targets(i), *((following(i),) if goes_on else ())):
+                old = states.get(to)
+                new = state if old is None else tuple(a | b for a, b in zip(old, state, strict=True))
+                if new != old:
+                    states[to] = new
+                    waiting.append(to)
+    except MoreThanContext:
+        return None
+    return frozenset(follower.seen)

@@ -1,0 +1,263 @@
+"""Probes on the way of a system call that is answered in the hook (shortcuts.py): their compiled handlers are called there, too.
+
+The CPU stays in user mode, so such a handler gets a struct pt_regs of its own, in which only the arguments of the function stand, or at its
+end the result.  So it may look at nothing else of the CPU and the stack (NativeHandler.sight); then nobody can tell whether the
+kernel's text has run.  The clock shows what it would show there.  Before the first handler has run the call can still be
+declined; what a later one declines is done by its Python form.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from arch.abi.limits import U32_MAX
+from arch.architecture import Row
+from arch.cpu import Cpu
+from arch.native.block import Native, Word
+from arch.native.handler import Sight
+from arch.native.slots import slot_offset
+from arch.native.subset import (
+    Words,
+    as_uint,
+    attempt,
+    call_python,
+    decline,
+    load32,
+    load64,
+    native,
+    set_uint,
+    shared,
+    store32,
+    store64,
+)
+from arch.records import dataclass
+from simkernel.kernel.cpus import NS_PER_WORK
+from simkernel.kernel.syscalls import NR_SYSCALLS
+from simkernel.kernel.task import Task
+from simkernel.kernel.text import Text
+
+UTIME = slot_offset(Task, "utime_ns")
+MOST = 10  # functions on a way
+ARGUMENTS = 6  # that are shown
+FRAME_ROOM = 512  # bytes between the user's registers on the stack and those that handlers see
+
+# Values that functions of a way get: of the call its registers, its number, three arguments, the first one as an unsigned int, ...
+REGS, NUMBER, A, A32, B, C, X, Y, LIMIT, ZERO, VALUES = range(11)
+# Words: how many functions are visited, how far below the top of the kernel stack the user's registers and the handlers' are, how
+# wide registers are; where in struct pt_regs the result is, where the return address (or, if ON_STACK, the stack pointer); what a
+# return address of a probed return is, and the handler at that place: function, data, Python; the values; where arguments are.
+(
+    COUNT, REGS_BELOW, FRAME_BELOW, WIDTH, RESULT, LINK, ON_STACK, TRAMPOLINE, RET_FUNCTION, RET_DATA, RET_AFTER, RET_PYTHON,
+    VALUE,
+) = range(13)  # fmt: skip
+PLACE = VALUE + VALUES
+FIRST = PLACE + ARGUMENTS
+# Of a function: its handler, as above; ns from the call's beginning to its entry and its end; how many arguments, and which values
+# they are; does something run at its end, and was this call caught for that.
+FUNCTION, DATA, AFTER, PYTHON, BEGINS, ENDS, SHOWN, ARGUMENT = range(8)
+RETURNS, CAUGHT, ROW = range(ARGUMENT + ARGUMENTS, ARGUMENT + ARGUMENTS + 3)
+
+
+@native
+def value_at(m: Words) -> int:
+    return m[0]
+
+
+@native
+def put_wide(w: Words, place: int, value: int) -> int:
+    if w[WIDTH] == 8:
+        store64(place, value)
+    else:
+        store32(place, value)
+    return 0
+
+
+@native
+def get_wide(w: Words, place: int) -> int:
+    return load64(place) if w[WIDTH] == 8 else load32(place)
+
+
+@native
+def link_place(w: Words, frame: int) -> int:
+    """Where a handler finds the return address."""
+    return frame - 8 if w[ON_STACK] else frame + w[LINK]
+
+
+@native
+def show_arguments(w: Words, row: int, frame: int) -> int:
+    for i in range(w[row + SHOWN]):
+        put_wide(w, frame + w[PLACE + i], w[VALUE + w[row + ARGUMENT + i]])
+    if w[row + RETURNS]:
+        if w[ON_STACK]:
+            put_wide(w, frame + w[LINK], frame - 8)
+        put_wide(w, link_place(w, frame), 0)
+    return 0
+
+
+@native
+def charge(pending: int) -> int:
+    """charge_user(), or take it back."""
+    shared[Word.WORK_SEEN] += pending
+    place = shared[Word.TASK] + UTIME
+    set_uint(place, as_uint(value_at(place)) + pending * NS_PER_WORK)
+    return 0
+
+
+@native
+def rest_in_python(python: int, after: int, frame: int) -> int:
+    """What a handler left."""
+    if shared[Word.NATIVE_STATUS] == Native.DECLINED:
+        shared[Word.NATIVE_STATUS] = Native.DONE
+        call_python(python, frame)
+    else:
+        call_python(after, frame)
+    shared[Word.NATIVE_STATUS] = Native.DONE
+    return 0
+
+
+@native
+def visit_entries(w: Words, now: int) -> int:
+    """On the way in."""
+    if shared[Word.FALLBACK]:
+        decline()
+    top = shared[Word.KERNEL_STACK]
+    frame = top - w[FRAME_BELOW]
+    w[VALUE + REGS] = top - w[REGS_BELOW]
+    clock = shared[Word.CLOCK]
+    before = as_uint(value_at(clock))
+    pending = shared[Word.WORK] - shared[Word.WORK_SEEN]
+    charge(pending)
+    shared[Word.VISITED] = 1
+    row = FIRST
+    for i in range(w[COUNT]):
+        set_uint(clock, now + w[row + BEGINS])
+        show_arguments(w, row, frame)
+        answer = attempt(w[row + FUNCTION], w[row + DATA], frame)
+        if answer or shared[Word.NATIVE_STATUS]:
+            if i == 0 and shared[Word.NATIVE_STATUS] == Native.DECLINED:
+                set_uint(clock, before)
+                charge(0 - pending)
+                shared[Word.VISITED] = 0
+                return 0
+            rest_in_python(w[row + PYTHON], w[row + AFTER], frame)
+        if w[row + RETURNS]:
+            w[row + CAUGHT] = get_wide(w, link_place(w, frame)) == w[TRAMPOLINE]
+        row += ROW
+    return 0
+
+
+@native
+def visit_ends(w: Words, now: int, result: int) -> int:
+    """On the way back."""
+    frame = shared[Word.KERNEL_STACK] - w[FRAME_BELOW]
+    row = FIRST + ROW * w[COUNT]
+    while row > FIRST:
+        row -= ROW
+        if w[row + RETURNS] and w[row + CAUGHT]:
+            set_uint(shared[Word.CLOCK], now + w[row + ENDS])
+            put_wide(w, frame + w[RESULT], result)
+            answer = attempt(w[RET_FUNCTION], w[RET_DATA], frame)
+            if answer or shared[Word.NATIVE_STATUS]:
+                rest_in_python(w[RET_PYTHON], w[RET_AFTER], frame)
+    return 0
+
+
+@native
+def note_values(w: Words, nr: int, a: int, b: int, c: int, x: int, y: int) -> int:
+    w[VALUE + NUMBER] = nr
+    w[VALUE + A] = a
+    w[VALUE + A32] = a & U32_MAX
+    w[VALUE + B] = b
+    w[VALUE + C] = c
+    w[VALUE + X] = x
+    w[VALUE + Y] = y
+    return 0
+
+
+@native
+def arrive(walk: int, now: int, nr: int, a: int, b: int, c: int, x: int, y: int) -> int:
+    """Behind all checks of a row, before it changes anything: whoever is on the way in.  x, y: values of the row's own."""
+    if walk:
+        note_values(walk, nr, a, b, c, x, y)
+        visit_entries(walk, now)
+    return 0
+
+
+@native
+def depart(walk: int, now: int, result: int) -> int:
+    """Behind all that a row does: whoever is on the way out."""
+    if walk:
+        visit_ends(walk, now, result)
+    return 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """A function of a way: its symbol, which values it gets (None: not known), and when it begins and ends, ns."""
+
+    symbol: str
+    arguments: tuple[int, ...] | None
+    begins: int
+    ends: int
+
+
+class Walk:
+    """The words of one way."""
+
+    def __init__(self, cpu: Cpu, text: Text) -> None:
+        arch, layout = cpu.arch, cpu.layout
+        self.cpu, self.text = cpu, text
+        self.fields: list[Row] = [layout.fields[name] for name in arch.function_args[:ARGUMENTS]]
+        self.result: Row = layout.fields[arch.return_value]
+        self.words = (ctypes.c_uint64 * (FIRST + ROW * MOST))()
+        link = layout.fields[arch.link_register or arch.stack_pointer]
+        below = layout.size + cpu.facts.frame_reserve
+        self.words[REGS_BELOW : RET_FUNCTION] = [
+            below, below + FRAME_ROOM + layout.size, self.result.size, self.result.offset, link.offset,
+            arch.link_register is None, text.image.kretprobe_trampoline,
+        ]  # fmt: skip
+        self.words[VALUE + LIMIT] = NR_SYSCALLS
+        self.words[PLACE : PLACE + len(self.fields)] = [field.offset for field in self.fields]
+
+    def aim(self, steps: Sequence[Step]) -> int | None:
+        """Visit the probes of these functions from now on: the words' address, or 0 if there are none; None: it cannot be done."""
+        probed = [step for step in steps if self.text.probed.get(step.symbol)]
+        rows = [self._row(step) for step in probed]
+        known = [row for row in rows if row is not None]
+        if len(known) != len(rows) or len(known) > MOST:
+            return None
+        if any(row[RETURNS] for row in known) and not self._aim_return():
+            return None
+        for i, word in enumerate(word for row in known for word in row):
+            self.words[FIRST + i] = word
+        self.words[COUNT] = len(known)
+        return ctypes.addressof(self.words) if known else 0
+
+    def _aim_return(self) -> bool:
+        python, native = self.cpu.at_probe(self.words[TRAMPOLINE])
+        if native is None:
+            return False
+        self.words[RET_FUNCTION:VALUE] = [native.function, native.data, id(native.after), id(python)]
+        return True
+
+    def _row(self, step: Step) -> list[int] | None:
+        python, native = self.cpu.at_probe(self.text.image.address(step.symbol))
+        if self.text.probed[step.symbol] != 1 or native is None:
+            return None
+        arguments = (step.arguments or ())[: len(self.fields)]
+        if not _within(native.sight, self.fields[: len(arguments)]):
+            return None
+        if native.returns and not _within(native.at_return, [self.result]):
+            return None
+        return [
+            native.function, native.data, id(native.after), id(python), step.begins, step.ends, len(arguments),
+            *arguments, *[0] * (ARGUMENTS - len(arguments)), native.returns, 0,
+        ]  # fmt: skip
+
+
+def _within(sight: Sight, fields: Sequence[Row]) -> bool:
+    """Is it nothing but these?"""
+    return sight is not None and all(
+        any(field.offset <= at and at + size <= field.offset + field.size for field in fields) for at, size in sight
+    )
