@@ -34,9 +34,9 @@ from bpf.isa.insn import (
 )
 from bpf.run.native_call import NativeCall
 
-NUMBER, CONTEXT, OWN = 1, 2, 4  # what a register may hold: anything; the context; memory of the program or its maps
-REGISTERS = 12
-AT_START = tuple(CONTEXT if r == 1 else OWN if r == 10 else NUMBER for r in range(REGISTERS))
+NUMBER, THE_CONTEXT, OWN = 1, 2, 4  # what a register may hold: anything; the context; memory of the program or its maps
+HELD_BY = 12
+AT_START = tuple(THE_CONTEXT if r == 1 else OWN if r == 10 else NUMBER for r in range(HELD_BY))
 State = tuple[int, ...]
 
 
@@ -59,7 +59,7 @@ class _Follower:
         if insn.cls == BPF_LDX:
             return self._loaded(insn, state)
         if insn.cls in (BPF_ST, BPF_STX):
-            if state[insn.dst_reg] & CONTEXT or (insn.cls == BPF_STX and state[insn.src_reg] & CONTEXT):
+            if state[insn.dst_reg] & THE_CONTEXT or (insn.cls == BPF_STX and state[insn.src_reg] & THE_CONTEXT):
                 raise MoreThanContext
             if insn.mode == BPF_ATOMIC:
                 return _with(_with(state, insn.src_reg, NUMBER), 0, NUMBER)
@@ -74,11 +74,11 @@ class _Follower:
         held, other = state[insn.dst_reg], state[insn.src_reg] if insn.src_kind == BPF_X else NUMBER
         if insn.op == BPF_MOV:
             if insn.cls == BPF_ALU or insn.off:
-                if other & CONTEXT:
+                if other & THE_CONTEXT:
                     raise MoreThanContext
                 other = NUMBER
             return _with(state, insn.dst_reg, other)
-        if (held | other) & CONTEXT:
+        if (held | other) & THE_CONTEXT:
             raise MoreThanContext
         keeps = insn.cls == BPF_ALU64 and (insn.op == BPF_SUB or insn.op == BPF_ADD)
         return _with(state, insn.dst_reg, OWN if keeps and held == OWN and other == NUMBER else NUMBER)
@@ -87,7 +87,7 @@ class _Follower:
         base = state[insn.src_reg]
         if base & NUMBER or insn.mode not in (BPF_MEM, BPF_MEMSX):
             raise MoreThanContext
-        if base & CONTEXT:
+        if base & THE_CONTEXT:
             self.seen.add((insn.off, SIZE_BYTES[insn.size]))
         return _with(state, insn.dst_reg, NUMBER)
 
@@ -96,7 +96,7 @@ class _Follower:
         if call is None or call.elsewhere:
             raise MoreThanContext
         first, registers = (call.first, call.registers) if call.address else (1, 5)
-        if any(state[r] & CONTEXT for r in range(first, first + registers)):
+        if any(state[r] & THE_CONTEXT for r in range(first, first + registers)):
             raise MoreThanContext
         found = OWN if call.gives_memory else NUMBER
         return (found, *(NUMBER for _ in range(5)), *state[6:])

@@ -38,8 +38,8 @@ from simkernel.kernel.task import Task
 from simkernel.kernel.text import Text
 
 UTIME = slot_offset(Task, "utime_ns")
-MOST = 10  # functions on a way
-ARGUMENTS = 6  # that are shown
+MOST_FUNCTIONS = 10  # functions on a way
+SHOWN_MOST = 6  # that are shown
 FRAME_ROOM = 512  # bytes between the user's registers on the stack and those that handlers see
 
 # Values that functions of a way get: of the call its registers, its number, three arguments, the first one as an unsigned int, ...
@@ -52,11 +52,11 @@ REGS, NUMBER, A, A32, B, C, X, Y, LIMIT, ZERO, VALUES = range(11)
     VALUE,
 ) = range(13)  # fmt: skip
 PLACE = VALUE + VALUES
-FIRST = PLACE + ARGUMENTS
+FIRST = PLACE + SHOWN_MOST
 # Of a function: its handler, as above; ns from the call's beginning to its entry and its end; how many arguments, and which values
 # they are; does something run at its end, and was this call caught for that.
 FUNCTION, DATA, AFTER, PYTHON, BEGINS, ENDS, SHOWN, ARGUMENT = range(8)
-RETURNS, CAUGHT, ROW = range(ARGUMENT + ARGUMENTS, ARGUMENT + ARGUMENTS + 3)
+RETURNS, CAUGHT, ROW = range(ARGUMENT + SHOWN_MOST, ARGUMENT + SHOWN_MOST + 3)
 
 
 @native
@@ -208,9 +208,9 @@ class Walk:
     def __init__(self, cpu: Cpu, text: Text) -> None:
         arch, layout = cpu.arch, cpu.layout
         self.cpu, self.text = cpu, text
-        self.fields: list[Row] = [layout.fields[name] for name in arch.function_args[:ARGUMENTS]]
+        self.fields: list[Row] = [layout.fields[name] for name in arch.function_args[:SHOWN_MOST]]
         self.result: Row = layout.fields[arch.return_value]
-        self.words = (ctypes.c_uint64 * (FIRST + ROW * MOST))()
+        self.words = (ctypes.c_uint64 * (FIRST + ROW * MOST_FUNCTIONS))()
         link = layout.fields[arch.link_register or arch.stack_pointer]
         below = layout.size + cpu.facts.frame_reserve
         self.words[REGS_BELOW : RET_FUNCTION] = [
@@ -225,7 +225,7 @@ class Walk:
         probed = [step for step in steps if self.text.probed.get(step.symbol)]
         rows = [self._row(step) for step in probed]
         known = [row for row in rows if row is not None]
-        if len(known) != len(rows) or len(known) > MOST:
+        if len(known) != len(rows) or len(known) > MOST_FUNCTIONS:
             return None
         if any(row[RETURNS] for row in known) and not self._aim_return():
             return None
@@ -252,7 +252,7 @@ class Walk:
             return None
         return [
             native.function, native.data, id(native.after), id(python), step.begins, step.ends, len(arguments),
-            *arguments, *[0] * (ARGUMENTS - len(arguments)), native.returns, 0,
+            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0,
         ]  # fmt: skip
 
 

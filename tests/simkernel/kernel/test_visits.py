@@ -55,7 +55,9 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1"):
     programs, events = [], []
 
     def loaded(kind, text, **more):
-        verdict, prog = prog_load(bpf, LoadAttr(kind, assemble(text, {"m": 1000}), license="GPL", **more))
+        verdict, prog = prog_load(
+            bpf, LoadAttr(kind, assemble(text, {"m": 1000}), license="GPL", kern_version=bpf.host.version_code, **more)
+        )
         assert prog is not None, verdict.log
         programs.append(prog)
         return prog
