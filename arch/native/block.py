@@ -78,6 +78,7 @@ class Word(enum.IntEnum):
     RESULT_IDS = enum.auto()  # the result, then what else is written
     RESULT_PTRS = enum.auto()
     VISITED = enum.auto()  # not 0: a system call that is answered in the hook has visited probes of its way
+    SHOWN = enum.auto()  # not 0: the user's registers are put on the kernel stack for such a call, too
     FALLBACK = enum.auto()  # not 0: hits go to Python, which counts what native code does not
     COOKIE = enum.auto()  # of the attachment whose program runs now, started by native code
     ENTRY_IP = enum.auto()  # address of the function that its probe is on

@@ -32,6 +32,7 @@ class Generator(TlbWriter, FrameWriter, CallWriter, ShortcutWriter, TrapWriter, 
             self.block(),
             self.store_frame(),
             self.load_frame(),
+            self.show_user(),
         ]
         parts += [
             self.shortcut(),

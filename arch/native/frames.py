@@ -68,6 +68,34 @@ class FrameWriter(Writer):
         f.do("ret void")
         return f.text()
 
+    def show_user(self) -> str:
+        """struct pt_regs of a system call, where enter() puts it."""
+        facts = self.facts
+        f = Function("internal void @show_user(ptr %uc, i64 %blk, i64 %adjust)")
+        frame = f.let(f"sub i64 {f.word('%blk', Word.KERNEL_STACK)}, {self.layout.size + facts.frame_reserve}")
+        host = f.let(f"sub i64 {frame}, {f.word('%blk', Word.DIRECT)}")
+        host = f.let(f"add i64 {host}, {f.word('%blk', Word.HOST)}")
+        f.do(f"call void @store_frame(ptr %uc, i64 %blk, i64 {host})")
+        self._finish_user_frame(f, host)
+        self._fill_fields(f, host, facts.syscall_fill)
+        f.do("ret void")
+        return f.text()
+
+    def _finish_user_frame(self, f: Function, host: str) -> str:
+        """The user's pc as it goes on, and flags without what the emulator adds; the pc."""
+        facts, regs = self.facts, self.regs
+        pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
+        pc = f.word("%blk", Word.VALUES + regs.index[facts.pc])
+        pc = f.let(f"add i64 {pc}, %adjust")
+        self._put(f, host, pc_row.field, pc)
+        f.set_word("%blk", Word.VALUES + regs.index[facts.pc], pc)
+        if facts.user_flag is not None:
+            register, mask = facts.user_flag
+            row = next(row for _, row in regs.rows if row.register == register)
+            value = f.let(f"and i64 {f.word('%blk', Word.VALUES + regs.index[register])}, {~mask}")
+            self._put(f, host, row.field, value)
+        return pc
+
     def enter(self) -> str:
         """From user mode to the entry stub of %role, with pt_regs and up to two more arguments.
 
@@ -83,16 +111,7 @@ class FrameWriter(Writer):
         host = f.let(f"sub i64 {frame}, {f.word('%blk', Word.DIRECT)}")
         host = f.let(f"add i64 {host}, {f.word('%blk', Word.HOST)}")
         f.do(f"call void @store_frame(ptr {uc}, i64 %blk, i64 {host})")
-        pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
-        pc = f.word("%blk", Word.VALUES + regs.index[facts.pc])
-        pc = f.let(f"add i64 {pc}, %adjust")
-        self._put(f, host, pc_row.field, pc)
-        f.set_word("%blk", Word.VALUES + regs.index[facts.pc], pc)
-        if facts.user_flag is not None:
-            register, mask = facts.user_flag
-            row = next(row for _, row in regs.rows if row.register == register)
-            value = f.let(f"and i64 {f.word('%blk', Word.VALUES + regs.index[register])}, {~mask}")
-            self._put(f, host, row.field, value)
+        pc = self._finish_user_frame(f, host)
         f.branch(f.let(f"icmp eq i64 %role, {int(Role.SYSCALL)}"), "syscall", "trap")
         f.label("syscall")
         self._fill_fields(f, host, facts.syscall_fill)

@@ -32,6 +32,11 @@ class ShortcutWriter(Writer):
         function = f.load(at)
         f.branch(f.let(f"icmp eq i64 {function}, 0"), "no", "call")
         f.label("call")
+        f.branch(f.let(f"icmp eq i64 {f.word('%blk', Word.SHOWN)}, 0"), "asked", "shown")
+        f.label("shown")
+        f.do("call void @show_user(ptr %uc, i64 %blk, i64 %adjust)")
+        f.goto("asked")
+        f.label("asked")
         extra = self.regs.syscall_copies
         ids, ptrs = f.word("%blk", Word.SYSCALL_IDS), f.word("%blk", Word.SYSCALL_PTRS)
         f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {PASSED + len(extra)}")

@@ -49,7 +49,7 @@ from simkernel.kernel.syscalls import MAX_COUNTED, SYSCALL_NS, Syscalls
 from simkernel.kernel.task import Cred, Task
 from simkernel.kernel.text import Text
 from simkernel.kernel.tracepoints import Tracepoints
-from simkernel.kernel.visits import LIMIT, NUMBER, REGS, ZERO, A, B, C, Step, Walk, arrive, depart
+from simkernel.kernel.visits import LIMIT, NUMBER, REGS, ZERO, A, B, C, Listener, Step, Walk, arrive, depart
 
 HOT_CALLS = {Tier.AUTO: 100, Tier.NATIVE: 1, Tier.PYTHON: 0}
 
@@ -85,7 +85,7 @@ def begin(s: Words, cost: int) -> int:
     task = shared[Word.TASK]
     if as_uint(at(task + WORK)) or as_uint(at(task + SYSCALL_WORK)) or at(task + PTRACER) != s[NONE]:
         decline()  # a tracer may let it go by single steps
-    if as_uint(at(s[ENTERED])) or as_uint(at(s[LEFT])) or at(s[STRACE]) != s[NONE]:
+    if at(s[STRACE]) != s[NONE] or (not s[WALK] and (as_uint(at(s[ENTERED])) or as_uint(at(s[LEFT])))):
         decline()
     pending = (shared[Word.WORK] - shared[Word.WORK_SEEN]) * NS_PER_WORK
     now = as_uint(at(shared[Word.CLOCK])) + pending // shared[Word.BUSY_CPUS]
@@ -310,7 +310,7 @@ class Shortcuts:
         self.on_the_way = [text.symbol_of.get(name, name) for name in on_the_way]
         self.rows: dict[str, Shortcut] = {}
         self.ended: frozenset[str] = frozenset()
-        enter, leave = tracepoints.point("sys_enter"), tracepoints.point("sys_exit")
+        self.points = enter, leave = tracepoints.slot("sys_enter"), tracepoints.slot("sys_exit")
         self.common = [
             ctypes.addressof(syscalls.counts.words), slot_address(cpus, "deadline"), slot_address(enter, "active"),
             slot_address(leave, "active"), slot_address(syscalls, "strace"), id(None), cpu.arch.word,
@@ -324,6 +324,7 @@ class Shortcuts:
         if hot and not cpus.kernel_works and cpu.words[Word.SYSCALL_IDS]:
             syscalls.counts.hot, syscalls.counts.when_hot = hot, self.use
             text.when_probed.append(self.changed)
+            enter.changed = leave.changed = self.changed
             cpu.words[Word.SYSCALLS_SIZE] = MAX_COUNTED
             cpu.words[Word.SYSCALLS] = ctypes.addressof(self.table)
 
@@ -350,13 +351,24 @@ class Shortcuts:
         if any(self._is_called(way) and not way.leaf_is_one for way in (row.way, row.other_way)):
             return False
         found = [
-            walk.aim(self._steps(name, part))
+            walk.aim(self._steps(name, part), self._listeners(part), len(self.on_the_way))
             for walk, part in zip(self.walks[name], (row.way, row.other_way), strict=True)
         ]
         if None in found:
             return False
         words[WALK], words[OTHER_WALK] = (walk or 0 for walk in found)
         return True
+
+    def _listeners(self, way: Way) -> list[Listener]:
+        """Of sys_enter, and those of sys_exit from the last one on."""
+        enter, leave = self.points
+        begins, half = SYSCALL_NS + HYPERCALL_NS * len(self.on_the_way), HYPERCALL_NS >> 1
+        ends = self._costs(way)[1] - half * (len(self.on_the_way) - 1)
+        out = [Listener(callback, native, False, begins) for callback, native in enter.listeners if enter.active]
+        out += [
+            Listener(callback, native, True, ends) for callback, native in reversed(leave.listeners) if leave.active
+        ]
+        return out
 
     def _steps(self, name: str, way: Way) -> list[Step]:
         """The functions of a way, with their times."""
@@ -403,7 +415,8 @@ class Shortcuts:
             self.table[2 * self.syscalls.abi.numbers[name]] = 0
 
     def changed(self) -> None:
-        """Probes came or went, or have other handlers."""
+        """Probes or listeners came or went, or have other handlers."""
+        self.cpu.words[Word.SHOWN] = any(point.active for point in self.points)
         syscalls, numbers = self.syscalls, self.syscalls.abi.numbers
         for name, words in self.used.items():
             row, nr = self.rows[name], numbers[name]
@@ -411,7 +424,8 @@ class Shortcuts:
             words[WALK] = words[OTHER_WALK] = 0
             words[BODY], words[COST] = self._costs(row.way)
             words[OTHER_BODY], words[OTHER_COST] = self._costs(row.other_way)
-            seen = self.text.any_probed(way, row.functions()) and not self._visit(name, row, words)
+            seen = self.text.any_probed(way, row.functions()) or any(point.active for point in self.points)
+            seen = seen and not self._visit(name, row, words)
             code = library(self.cpu.arch.byteorder == "big", tuple(row.function for row in self.rows.values()))
             self.table[2 * nr + 1] = ctypes.addressof(words)
             self.table[2 * nr] = 0 if seen else code.address[row.function.name]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from arch.native.handler import NativeHandler
+
 
 class Tracepoint(Protocol):
     """What the kernel knows of a tracepoint."""
@@ -18,14 +20,16 @@ class Tracepoint(Protocol):
 
 
 class TracepointSlot:
-    """A tracepoint's place: tracing sets `active` and `fire` when it is there."""
+    """A tracepoint's place: tracing sets `active` and `fire` when it is there, and who listens with what compiled form."""
 
-    __slots__ = ("active", "fire", "name")
+    __slots__ = ("active", "changed", "fire", "listeners", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.active = False
         self.fire: Callable[..., object] = nobody
+        self.listeners: tuple[tuple[Callable[..., object], NativeHandler | None], ...] = ()
+        self.changed: Callable[[], None] = nobody  # called when listeners or their compiled forms are others
 
 
 def nobody(*args: object) -> None:
@@ -37,6 +41,12 @@ class Tracepoints:
 
     def __init__(self) -> None:
         self.points: dict[str, Tracepoint] = {}
+
+    def slot(self, name: str) -> TracepointSlot:
+        """The place of one, before tracing is there."""
+        point = self.point(name)
+        assert isinstance(point, TracepointSlot)
+        return point
 
     def point(self, name: str) -> Tracepoint:
         """The object with `.active` and `.fire(*args)`, for who fires often."""

@@ -9,13 +9,14 @@ declined; what a later one declines is done by its Python form.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from arch.abi.limits import U32_MAX
 from arch.architecture import Row
 from arch.cpu import Cpu
 from arch.native.block import Native, Word
-from arch.native.handler import Sight
+from arch.native.handler import NativeHandler, Sight
 from arch.native.slots import slot_offset
 from arch.native.subset import (
     Words,
@@ -38,25 +39,29 @@ from simkernel.kernel.task import Task
 from simkernel.kernel.text import Text
 
 UTIME = slot_offset(Task, "utime_ns")
-MOST_FUNCTIONS = 10  # functions on a way
+MOST_FUNCTIONS = 24  # who is visited on a way
 SHOWN_MOST = 6  # that are shown
 FRAME_ROOM = 512  # bytes between the user's registers on the stack and those that handlers see
 
 # Values that functions of a way get: of the call its registers, its number, three arguments, the first one as an unsigned int, ...
 REGS, NUMBER, A, A32, B, C, X, Y, LIMIT, ZERO, VALUES = range(11)
-# Words: how many functions are visited, how far below the top of the kernel stack the user's registers and the handlers' are, how
+# Words: their own address; how many are visited, how far below the top of the kernel stack the user's registers and the handlers' are, how
 # wide registers are; where in struct pt_regs the result is, where the return address (or, if ON_STACK, the stack pointer); what a
 # return address of a probed return is, and the handler at that place: function, data, Python; the values; where arguments are.
 (
-    COUNT, REGS_BELOW, FRAME_BELOW, WIDTH, RESULT, LINK, ON_STACK, TRAMPOLINE, RET_FUNCTION, RET_DATA, RET_AFTER, RET_PYTHON,
-    VALUE,
-) = range(13)  # fmt: skip
+    SELF, COUNT, REGS_BELOW, FRAME_BELOW, WIDTH, RESULT, LINK, ON_STACK, TRAMPOLINE, RET_FUNCTION, RET_DATA, RET_AFTER,
+    RET_PYTHON, VALUE,
+) = range(14)  # fmt: skip
 PLACE = VALUE + VALUES
-FIRST = PLACE + SHOWN_MOST
+POINT = PLACE + SHOWN_MOST
+FIRST = POINT + 3
 # Of a function: its handler, as above; ns from the call's beginning to its entry and its end; how many arguments, and which values
 # they are; does something run at its end, and was this call caught for that.
 FUNCTION, DATA, AFTER, PYTHON, BEGINS, ENDS, SHOWN, ARGUMENT = range(8)
-RETURNS, CAUGHT, ROW = range(ARGUMENT + SHOWN_MOST, ARGUMENT + SHOWN_MOST + 3)
+RETURNS, CAUGHT, KIND, ROW = range(ARGUMENT + SHOWN_MOST, ARGUMENT + SHOWN_MOST + 4)
+FUNCTION_KIND, ENTER_KIND, EXIT_KIND = range(3)  # the latter two: who listens to sys_enter and sys_exit
+# What those get: the user's registers, the number or the result, the number.
+POINT_REGS, POINT_SECOND, POINT_NUMBER, POINT_VALUES = range(4)
 
 
 @native
@@ -129,20 +134,31 @@ def visit_entries(w: Words, now: int) -> int:
     pending = shared[Word.WORK] - shared[Word.WORK_SEEN]
     charge(pending)
     shared[Word.VISITED] = 1
+    w[POINT + POINT_REGS] = w[VALUE + REGS]
+    w[POINT + POINT_SECOND] = w[VALUE + NUMBER]
+    w[POINT + POINT_NUMBER] = w[VALUE + NUMBER]
+    visited = 0
     row = FIRST
-    for i in range(w[COUNT]):
-        set_uint(clock, now + w[row + BEGINS])
-        show_arguments(w, row, frame)
-        answer = attempt(w[row + FUNCTION], w[row + DATA], frame)
-        if answer or shared[Word.NATIVE_STATUS]:
-            if i == 0 and shared[Word.NATIVE_STATUS] == Native.DECLINED:
-                set_uint(clock, before)
-                charge(0 - pending)
-                shared[Word.VISITED] = 0
-                return 0
-            rest_in_python(w[row + PYTHON], w[row + AFTER], frame)
-        if w[row + RETURNS]:
-            w[row + CAUGHT] = get_wide(w, link_place(w, frame)) == w[TRAMPOLINE]
+    for _ in range(w[COUNT]):
+        if w[row + KIND] != EXIT_KIND:
+            set_uint(clock, now + w[row + BEGINS])
+            context = frame
+            if w[row + KIND] == FUNCTION_KIND:
+                show_arguments(w, row, frame)
+            else:
+                context = w[SELF] + 8 * POINT
+            answer = attempt(w[row + FUNCTION], w[row + DATA], context)
+            if answer or shared[Word.NATIVE_STATUS]:
+                if not visited and shared[Word.NATIVE_STATUS] == Native.DECLINED:
+                    shared[Word.NATIVE_STATUS] = Native.DONE
+                    set_uint(clock, before)
+                    charge(0 - pending)
+                    shared[Word.VISITED] = 0
+                    decline()
+                rest_in_python(w[row + PYTHON], w[row + AFTER], context)
+            visited = 1
+            if w[row + RETURNS]:
+                w[row + CAUGHT] = get_wide(w, link_place(w, frame)) == w[TRAMPOLINE]
         row += ROW
     return 0
 
@@ -154,7 +170,14 @@ def visit_ends(w: Words, now: int, result: int) -> int:
     row = FIRST + ROW * w[COUNT]
     while row > FIRST:
         row -= ROW
-        if w[row + RETURNS] and w[row + CAUGHT]:
+        if w[row + KIND] == EXIT_KIND:
+            set_uint(shared[Word.CLOCK], now + w[row + ENDS])
+            w[POINT + POINT_SECOND] = result
+            put_wide(w, w[VALUE + REGS] + w[RESULT], result)
+            answer = attempt(w[row + FUNCTION], w[row + DATA], w[SELF] + 8 * POINT)
+            if answer or shared[Word.NATIVE_STATUS]:
+                rest_in_python(w[row + PYTHON], w[row + AFTER], w[SELF] + 8 * POINT)
+        elif w[row + RETURNS] and w[row + CAUGHT]:
             set_uint(shared[Word.CLOCK], now + w[row + ENDS])
             put_wide(w, frame + w[RESULT], result)
             answer = attempt(w[RET_FUNCTION], w[RET_DATA], frame)
@@ -202,12 +225,23 @@ class Step:
     ends: int
 
 
+@dataclass(frozen=True)
+class Listener:
+    """Who listens to sys_enter or sys_exit, and when that is, ns from the call's beginning."""
+
+    callback: Callable[..., object]
+    native: NativeHandler | None
+    at_exit: bool
+    when: int
+
+
 class Walk:
     """The words of one way."""
 
     def __init__(self, cpu: Cpu, text: Text) -> None:
         arch, layout = cpu.arch, cpu.layout
         self.cpu, self.text = cpu, text
+        self.python: dict[Callable[..., object], Callable[[int], None]] = {}  # listeners, as native code calls them
         self.fields: list[Row] = [layout.fields[name] for name in arch.function_args[:SHOWN_MOST]]
         self.result: Row = layout.fields[arch.return_value]
         self.words = (ctypes.c_uint64 * (FIRST + ROW * MOST_FUNCTIONS))()
@@ -217,13 +251,18 @@ class Walk:
             below, below + FRAME_ROOM + layout.size, self.result.size, self.result.offset, link.offset,
             arch.link_register is None, text.image.kretprobe_trampoline,
         ]  # fmt: skip
+        self.words[SELF] = ctypes.addressof(self.words)
         self.words[VALUE + LIMIT] = NR_SYSCALLS
         self.words[PLACE : PLACE + len(self.fields)] = [field.offset for field in self.fields]
 
-    def aim(self, steps: Sequence[Step]) -> int | None:
-        """Visit the probes of these functions from now on: the words' address, or 0 if there are none; None: it cannot be done."""
-        probed = [step for step in steps if self.text.probed.get(step.symbol)]
-        rows = [self._row(step) for step in probed]
+    def aim(self, steps: Sequence[Step], points: Sequence[Listener], behind: int) -> int | None:
+        """Visit the probes of these functions from now on, and behind so many of them the listeners: the words' address, or 0 if
+        there are none; None: it cannot be done.
+        """
+        rows: list[list[int] | None] = []
+        for i, step in enumerate(steps):
+            rows += [self._point(listener) for listener in points] if i == behind else []
+            rows += [self._row(step)] if self.text.probed.get(step.symbol) else []
         known = [row for row in rows if row is not None]
         if len(known) != len(rows) or len(known) > MOST_FUNCTIONS:
             return None
@@ -252,8 +291,26 @@ class Walk:
             return None
         return [
             native.function, native.data, id(native.after), id(python), step.begins, step.ends, len(arguments),
-            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0,
+            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0, FUNCTION_KIND,
         ]  # fmt: skip
+
+    def _point(self, listener: Listener) -> list[int] | None:
+        native = listener.native
+        if native is None:
+            return None
+        rest = self.python.get(listener.callback)
+        if rest is None:
+            rest = self.python[listener.callback] = partial(_fired, listener.callback)
+        kind = EXIT_KIND if listener.at_exit else ENTER_KIND
+        return [
+            native.function, native.data, id(native.after), id(rest), listener.when, listener.when, *[0] * (1 + SHOWN_MOST), 0, 0, kind,
+        ]  # fmt: skip
+
+
+def _fired(callback: Callable[..., object], values: int) -> None:
+    """A listener in Python, from the hook."""
+    regs, second, _ = (ctypes.c_uint64 * POINT_VALUES).from_address(values)
+    callback(regs, second - (1 << 64) if second >> 63 else second)
 
 
 def _within(sight: Sight, fields: Sequence[Row]) -> bool:

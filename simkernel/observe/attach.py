@@ -25,7 +25,7 @@ from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach,
 from bpf.layout import layout_of
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
-from simkernel.observe.native_entry import RawRun, fentry_handler, fexit_handler, raw_tracepoint
+from simkernel.observe.native_entry import RawRun, fentry_handler, fexit_handler, raw_point, raw_tracepoint
 from simkernel.observe.trampoline import KernelTrampoline, Override, argument_reader
 from tracing.files.nodes import OpenFile
 from tracing.perf.event import PerfEvent
@@ -177,6 +177,8 @@ class Attachments:
             nonlocal quick
             big, count = self.k.mem.byteorder == "big", len(point.params)
             quick = raw_tracepoint(prog.native, self.k.cpu.block, big, self.first_context(), count)
+            form = raw_point(prog.native, self.k.cpu.block, big, self.first_context(), count)
+            point.set_native(fired, form if request.name in ("sys_enter", "sys_exit") else None)
 
         def fired(*args: int) -> None:
             if quick is None or self._depth or self.bpf.running or words[Word.FALLBACK]:
@@ -186,6 +188,7 @@ class Attachments:
 
         def detach() -> None:
             point.remove(fired)
+            point.set_native(fired, None)
             prog.when_native.remove(compiled)
             self.raw_tracepoints.discard((prog.id, request.name))
 

@@ -95,10 +95,16 @@ def run_raw(d: Words, a: int, b: int, c: int, e: int, f: int, g: int) -> int:
     return status
 
 
+@native
+def run_point(d: Words, v: Words) -> int:
+    """run_raw() for native callers: see Tracepoint.set_native()."""
+    return run_raw(d, v[0], v[1], 0, 0, 0, 0)
+
+
 @cache
 def library(big_endian: bool) -> Library:
     """Compiled when the first such program is."""
-    return Library([run_fentry, run_fexit, run_raw], big_endian)
+    return Library([run_fentry, run_fexit, run_raw, run_point], big_endian)
 
 
 def raw_tracepoint(code: NativeCode | None, block: Block, big_endian: bool, context: int, count: int) -> RawRun | None:
@@ -115,6 +121,20 @@ def raw_tracepoint(code: NativeCode | None, block: Block, big_endian: bool, cont
         assert data is not None  # it lives as long as this function
 
     return run
+
+
+def raw_point(
+    code: NativeCode | None, block: Block, big_endian: bool, context: int, count: int
+) -> NativeHandler | None:
+    """The same for native callers on a system call's way."""
+    if code is None or not code.closed or count != 2:
+        return None
+    data = (ctypes.c_uint64 * (PROGRAM + 2))(context, 0, count, code.function, code.data)
+
+    def after(values: int) -> None:
+        code.failed()
+
+    return NativeHandler(library(big_endian).address["run_point"], ctypes.addressof(data), after, (data, code))
 
 
 def fentry_handler(

@@ -6,16 +6,18 @@ kernel/trace/trace_syscalls.c, ftrace_syscall_enter() and ftrace_syscall_exit().
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from arch.architecture import Row
 from arch.errors import Fault
 from arch.native import Word
+from arch.native.handler import NativeHandler
 from arch.native.library import Library
 from arch.native.state import word_at
-from arch.native.subset import Words, decline, load32, load64, native, poke32, poke64, shared, store32, store64
+from arch.native.subset import Words, attempt, decline, load32, load64, native, poke32, poke64, shared, store32, store64
 from tracing.probes.programs import NO_ANSWER, Runner, run_for_python
+from tracing.record.assigned import nothing_left, point_values
 from tracing.record.compiled import E_RECORDER, NativeRecords, RecordFile, commit, put_header
 from tracing.record.recorder import Recorder
 
@@ -26,6 +28,10 @@ SYSCALL_DEPTH = 1  # preempt_count that the place holds
 S_LONG, S_START, S_COUNT, S_ARGUMENTS = range(4)
 # Of its programs: their words, bytes of a long, and of a word of struct pt_regs, of which there are so many, and where.
 P_PROGRAMS, P_LONG, P_SIZE, P_COUNT, P_ARGUMENTS = range(5)
+# What native callers give.
+REGS_VALUE, RESULT_VALUE, NUMBER_VALUE = range(3)
+CALLS = 512  # numbers that are looked at without Python
+IN_PYTHON = 1  # instead of a function's address
 
 
 @native
@@ -93,10 +99,104 @@ def run_exit(p: Words, context: int, regs: int, nr: int, ret: int) -> int:
     return run_for_python(p[P_PROGRAMS], context)
 
 
+# The same for native callers (Tracepoint.set_native()): d is what goes before what they give.
+
+
+@native
+def enter_recorded(d: Words, v: Words) -> int:
+    return record_enter(d[0], d[1], v[REGS_VALUE], v[NUMBER_VALUE])
+
+
+@native
+def exit_recorded(d: Words, v: Words) -> int:
+    return record_exit(d[0], d[1], v[RESULT_VALUE], v[NUMBER_VALUE])
+
+
+@native
+def enter_run(d: Words, v: Words) -> int:
+    return run_enter(d[0], d[1], v[REGS_VALUE], v[NUMBER_VALUE])
+
+
+@native
+def exit_run(d: Words, v: Words) -> int:
+    return run_exit(d[0], d[1], v[REGS_VALUE], v[NUMBER_VALUE], v[RESULT_VALUE])
+
+
+@native
+def by_number(d: Words, v: Words) -> int:
+    """Whoever listens to this call: function and data by its number; 0: nobody, 1: Python has to."""
+    number = v[NUMBER_VALUE]
+    if number >= d[0]:
+        decline()
+    function = d[1 + 2 * number]
+    if function == 0:
+        return 0
+    if function == IN_PYTHON:
+        decline()
+    return attempt(function, d[2 + 2 * number], v)
+
+
 @cache
 def library(big_endian: bool) -> Library:
     """Compiled when such an event is often recorded."""
-    return Library((record_enter, record_exit, run_enter, run_exit), big_endian)
+    points = (enter_recorded, exit_recorded, enter_run, exit_run, by_number)
+    return Library((record_enter, record_exit, run_enter, run_exit, *points), big_endian)
+
+
+class ByNumber:
+    """The compiled form of a callback on all system calls."""
+
+    def __init__(self, big_endian: bool) -> None:
+        self.words = (ctypes.c_uint64 * (1 + 2 * CALLS))(CALLS)
+        self.known: dict[int, NativeHandler] = {}
+        function = library(big_endian).address["by_number"]
+        self.handler = NativeHandler(function, ctypes.addressof(self.words), self._after, self.words)
+
+    def _after(self, values: int) -> None:
+        number = point_values(values)[NUMBER_VALUE]
+        self.known[number].after(values)
+
+    def listen(self, forms: Mapping[int, NativeHandler | None]) -> None:
+        """Those that listen, by number; None: Python does it."""
+        for number in {*self.known, *(n for n in range(CALLS) if self.words[1 + 2 * n])} - forms.keys():
+            self.words[1 + 2 * number] = 0
+        for number, form in forms.items():
+            if form is not None and number < CALLS:
+                self.known[number] = form
+                self.words[2 + 2 * number] = form.data
+            if number < CALLS:
+                self.words[1 + 2 * number] = IN_PYTHON if form is None else form.function
+
+
+def point_starter(
+    recorder: Recorder, programs: Runner, arguments: Sequence[Row] | None, after: Callable[[int], object]
+) -> NativeHandler | None:
+    """The same as starter() for native callers."""
+    rows = arguments or ()
+    size = rows[0].size if rows else 8
+    if not programs.closed or any(row.size != size for row in rows):
+        return None
+    records = recorder.native
+    words = (ctypes.c_uint64 * (P_ARGUMENTS + len(rows)))(
+        programs.data, records.board.word, size, len(rows), *(row.offset for row in rows)
+    )
+    data = (ctypes.c_uint64 * 2)(ctypes.addressof(words), recorder.first_context())
+    function = library(records.big_endian).address["exit_run" if arguments is None else "enter_run"]
+    return NativeHandler(function, ctypes.addressof(data), after, (words, data, programs))
+
+
+def point_tracer(
+    records: NativeRecords, file: RecordFile, number: int, long: int, start: int, arguments: Sequence[Row] | None
+) -> NativeHandler | None:
+    """The same as tracer()."""
+    event = records.event(file, number, 0, SYSCALL_DEPTH & records.board.depth_mask)
+    if event is None or any(row.size != long for row in arguments or ()):
+        return None
+    places = [row.offset for row in arguments or ()]
+    words = (ctypes.c_uint64 * (S_ARGUMENTS + len(places)))(long, start, len(places), *places)
+    data = (ctypes.c_uint64 * 2)(event.address, ctypes.addressof(words))
+    function = library(records.big_endian).address["exit_recorded" if arguments is None else "enter_recorded"]
+    return NativeHandler(function, ctypes.addressof(data), nothing_left, (event, words, data))
 
 
 def starter(recorder: Recorder, programs: Runner, arguments: Sequence[Row] | None) -> Callable[..., int | None] | None:

@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import Protocol
 
 from arch.architecture import Row
-from arch.native.handler import chosen_tier
+from arch.native.handler import NativeHandler, chosen_tier
 from arch.tracefacts import EventFrames, Names
 from tracing.events import native_syscalls
 from tracing.events.tracepoints import Tracepoint
+from tracing.record.assigned import point_values
 from tracing.record.event import FTRACE, PERF, WARM_COMMITS, LazyEvent
 from tracing.record.fields import Field, filter_assign_type
 from tracing.record.recorder import Recorder
@@ -71,12 +72,43 @@ class SyscallEvent(LazyEvent):
     def users_changed(self) -> None:
         self.calls, self._native = 0, None
         self.runs, self.starter = 0, None
+        self.table.tell(self.side)
+
+    def point_form(self, kind: str) -> NativeHandler | None:
+        """What native callers call at a hit; None: Python does it."""
+        if kind == FTRACE:
+            if self._native is None or self.filter_program is not None:
+                return None
+            return native_syscalls.point_tracer(
+                self.recorder.native, self.listeners[0], self.id, self.board.word, self.start, self.arguments()
+            )
+        if self.starter is None or self._compiled is None or any(user.sampling for user in self.perf_events):
+            return None
+        arguments = self.table.reader.arguments if self.side == "enter" else None
+        return native_syscalls.point_starter(self.recorder, self._compiled, arguments, self._after_programs)
+
+    def arguments(self) -> Sequence[Row] | None:
+        """Where the arguments that a record holds are in struct pt_regs; None: it holds the result."""
+        raise NotImplementedError
+
+    def _after_programs(self, values: int) -> None:
+        """Compiled programs let the event through, or one of them did not end well."""
+        assert self._compiled is not None
+        self._compiled.failed()
+        regs, result, nr = point_values(values)
+        if self.perf_events:
+            self.deliver_to_perf(self.perf_bytes(regs, result, nr), regs)
+
+    def perf_bytes(self, regs: int, result: int, nr: int) -> bytes:
+        """A record for perf events."""
+        raise NotImplementedError
 
     def warm(self, arguments: Sequence[Row] | None) -> None:
         """Python runs the programs: after some times, native code does."""
         self.runs += 1
         if self.runs == WARM_COMMITS[chosen_tier()] + 1 and self._compiled is not None:
             self.starter = native_syscalls.starter(self.recorder, self._compiled, arguments)
+            self.table.tell(self.side)
 
     def recorded(self, what: int, nr: int) -> bool:
         """Has native code made the record?  `what`: struct pt_regs at the begin, the result at the end."""
@@ -87,6 +119,7 @@ class SyscallEvent(LazyEvent):
         self.calls += 1
         if self.calls == WARM_COMMITS[chosen_tier()] + 1 and len(self.listeners) == 1:
             self._native = self.compiled()
+            self.table.tell(self.side)
             return self.recorded(what, nr) if self._native is not None else False
         return False
 
@@ -147,6 +180,12 @@ class SyscallEnterEvent(SyscallEvent):
     def context_layout(self) -> struct.Struct:
         """struct syscall_tp_t: the registers' address takes 64 bits everywhere."""
         return self.context_packer("8Q" if self.board.word == 8 else "Q7I")
+
+    def arguments(self) -> Sequence[Row]:
+        return self.table.reader.arguments[: len(self.params)]
+
+    def perf_bytes(self, regs: int, result: int, nr: int) -> bytes:
+        return self.perf_record(nr, self.table.reader.syscall_args(regs))
 
     def compiled(self) -> Callable[[int, int], bool] | None:
         """With the arguments."""
@@ -221,6 +260,12 @@ class SyscallExitEvent(SyscallEvent):
         """The way out of the call."""
         return (*frames.syscall_commit, "ftrace_syscall_exit", *frames.syscall_exit)
 
+    def arguments(self) -> None:
+        return None
+
+    def perf_bytes(self, regs: int, result: int, nr: int) -> bytes:
+        return self.record(nr, result - (1 << 64) if result >> 63 else result)
+
     def compiled(self) -> Callable[[int, int], bool] | None:
         """With the result."""
         return native_syscalls.tracer(
@@ -279,6 +324,7 @@ class SyscallTable:
         self.numbers: dict[str, int] = {}
         self.by_number: dict[int, tuple[SyscallEnterEvent, SyscallExitEvent]] = {}
         self.listeners: dict[tuple[str, str], dict[str, SyscallEvent]] = {}
+        self.forms: dict[tuple[str, str], native_syscalls.ByNumber] = {}
         self.callbacks = {
             ("enter", FTRACE): self._enter,
             ("exit", FTRACE): self._exit,
@@ -323,6 +369,26 @@ class SyscallTable:
         tracepoint = self.tracepoints[f"sys_{side}"]
         if bool(known) != was:
             (tracepoint.add if known else tracepoint.remove)(self.callbacks[side, kind])
+        self.tell(side)
+
+    def tell(self, side: str) -> None:
+        """Who listens to a side of calls has changed, or its compiled form has."""
+        if not self.recorder.native.possible:
+            return
+        for kind in (FTRACE, PERF):
+            known = self.listeners.get((side, kind))
+            point = self.tracepoints[f"sys_{side}"]
+            if not known:
+                point.set_native(self.callbacks[side, kind], None)
+                continue
+            form = self.forms.get((side, kind))
+            if form is None:
+                form = self.forms[side, kind] = native_syscalls.ByNumber(self.recorder.native.big_endian)
+            numbers = {
+                self.numbers[name]: event.point_form(kind) for name, event in known.items() if name in self.numbers
+            }
+            form.listen(numbers)
+            point.set_native(self.callbacks[side, kind], form.handler)
 
     def _args(self, regs: int) -> tuple[int, ...]:
         return self.reader.syscall_args(regs)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from arch.native.handler import chosen_tier
+from arch.native.handler import NativeHandler, chosen_tier
 from arch.tracefacts import EventFrames, Names
 from tracing.events import declarations, newest
 from tracing.events.declare import TraceEventDecl, expand
@@ -22,7 +22,7 @@ from tracing.events.known import KnownEvents
 from tracing.events.templates import template_of
 from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
 from tracing.record.assign import Assign, compile_assign, compile_record, split_proto
-from tracing.record.assigned import Assignment, Unknown, starter, tracer
+from tracing.record.assigned import Assignment, Unknown, point_starter, point_tracer, point_values, starter, tracer
 from tracing.record.event import FTRACE, WARM_COMMITS, LazyEvent
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout, split_declaration
 from tracing.record.print_fmt import Printer, PrintFormatError, compile_print_fmt
@@ -33,16 +33,29 @@ Callback = Callable[..., object]
 
 
 class Follower(Protocol):
-    """A hot place in the kernel that keeps its own copy of these two."""
+    """A hot place in the kernel that keeps its own copy of these."""
 
     active: bool
     fire: Callback
+    listeners: tuple[tuple[Callback, NativeHandler | None], ...]
+    changed: Callable[[], None]
 
 
 class Tracepoint:
     """One tracepoint: `fire` is bound to the cheapest thing that serves the present callbacks."""
 
-    __slots__ = ("_convert", "active", "callbacks", "decl", "fire", "fired_with", "followers", "host", "name")
+    __slots__ = (
+        "_convert",
+        "active",
+        "callbacks",
+        "decl",
+        "fire",
+        "fired_with",
+        "followers",
+        "host",
+        "name",
+        "natives",
+    )
 
     def __init__(self, host: TraceHost, decl: TraceEventDecl, fired_with: TraceEventDecl) -> None:
         self.host = host
@@ -50,6 +63,7 @@ class Tracepoint:
         self.fired_with = fired_with
         self.name = decl.name
         self.callbacks: tuple[Callback, ...] = ()
+        self.natives: dict[Callback, NativeHandler] = {}  # their compiled forms: see set_native()
         self.active = False
         self.followers: list[Follower] = []
         self._convert: Assign | None = None
@@ -84,6 +98,26 @@ class Tracepoint:
             self.fire = self._firing(callbacks)
         for follower in self.followers:
             follower.active, follower.fire = self.active, self.fire
+        self._tell()
+
+    def set_native(self, callback: Callback, native: NativeHandler | None) -> None:
+        """A callback has that compiled form from now on, or none.
+
+        It is i64 function(block, data, values): the host address of words, which are the tracepoint's arguments, and then of those on
+        system calls the number of the call; so is what its after() gets.
+        """
+        if self.natives.get(callback) is not native:
+            if native is None:
+                del self.natives[callback]
+            else:
+                self.natives[callback] = native
+            self._tell()
+
+    def _tell(self) -> None:
+        listeners = tuple((callback, self.natives.get(callback)) for callback in self.callbacks)
+        for follower in self.followers:
+            follower.listeners = listeners
+            follower.changed()
 
     def _firing(self, callbacks: tuple[Callback, ...]) -> Callback:
         own, fired = self.decl.params, split_proto(self.fired_with.fired_proto)
@@ -222,6 +256,7 @@ class TracepointEvent(LazyEvent):
 
     def users_changed(self) -> None:
         self._hits, self._tracer, self._starter = 0, None, None
+        self._set_natives()
 
     def warm(self) -> None:
         """A hit was Python's: after some of them native code is made."""
@@ -236,6 +271,29 @@ class TracepointEvent(LazyEvent):
                 self._tracer = tracer(assignment, records, file, self.id, self.held_flags, preempt)
             if self._compiled is not None:
                 self._starter = starter(assignment, self.recorder, self._compiled)
+            self._set_natives()
+
+    def _set_natives(self) -> None:
+        """Of those on every system call, who can be called without Python."""
+        if self.system != "raw_syscalls" or self._rows is None or self._rows.extras is not None:
+            return
+        traced = run = None
+        if self._tracer is not None:
+            records, file, preempt = self.recorder.native, self.listeners[0], self.held_depth & self.board.depth_mask
+            traced = point_tracer(self._rows, records, file, self.id, self.held_flags, preempt)
+        if self._starter is not None and self._compiled is not None and self._compiled.closed:
+            if not any(user.sampling for user in self.perf_events):
+                run = point_starter(self._rows, self.recorder, self._compiled, self._after_programs)
+        self.tracepoint.set_native(self.trace, traced)
+        self.tracepoint.set_native(self.perf_trace, run)
+
+    def _after_programs(self, values: int) -> None:
+        """Compiled programs that were started without Python let the event through, or one of them did not end well."""
+        assert self._compiled is not None
+        self._compiled.failed()
+        if self.perf_events:
+            regs = self.host.caller_regs(True)
+            self.deliver_to_perf(self.record(point_values(values)[: len(self.decl.params)]), regs)
 
     def assignment(self) -> Assignment | None:
         """The rows of this event; None where Python makes its records."""

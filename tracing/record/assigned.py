@@ -16,6 +16,7 @@ from functools import cache
 from arch.abi.limits import U64_MAX
 from arch.errors import Fault
 from arch.native import Word
+from arch.native.handler import NativeHandler
 from arch.native.library import Library
 from arch.native.state import current_task, load_sized, poke_sized, word_at
 from arch.native.subset import (
@@ -198,10 +199,20 @@ def run_arguments(
     return run_for_python(d[D_PROGRAMS], context)
 
 
+@native
+def record_point(d: Words, v: Words) -> int:
+    return record_arguments(d[0], v[0], v[1], 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+@native
+def run_point(d: Words, v: Words) -> int:
+    return run_arguments(d[0], d[1], d[2], v[0], v[1], 0, 0, 0, 0, 0, 0, 0, 0)
+
+
 @cache
 def library(big_endian: bool) -> Library:
     """Compiled when the first such event is often hit."""
-    return Library((record_arguments, run_arguments), big_endian)
+    return Library((record_arguments, run_arguments, record_point, run_point), big_endian)
 
 
 class Unknown(Exception):
@@ -399,3 +410,37 @@ def starter(assignment: Assignment, recorder: Recorder, programs: Runner) -> Cal
         return answer
 
     return run
+
+
+def point_tracer(
+    assignment: Assignment, records: NativeRecords, file: RecordFile, number: int, held: int, preempt: int
+) -> NativeHandler | None:
+    """The same as tracer() for native callers, see Tracepoint.set_native()."""
+    event = records.event(file, number, held, preempt)
+    if event is None:
+        return None
+    words = assignment.words(event, ctypes.addressof(records.words()), 0)
+    data = (ctypes.c_uint64 * 3)(ctypes.addressof(words))
+    function = library(records.big_endian).address["record_point"]
+    return NativeHandler(function, ctypes.addressof(data), nothing_left, (event, words, data))
+
+
+def point_starter(
+    assignment: Assignment, recorder: Recorder, programs: Runner, after: Callable[[int], object]
+) -> NativeHandler:
+    """The same as starter()."""
+    records = recorder.native
+    words = assignment.words(None, ctypes.addressof(records.words()), programs.data)
+    context, regs = recorder.first_context(), recorder.host.caller_regs(True)
+    data = (ctypes.c_uint64 * 3)(ctypes.addressof(words), context, regs)
+    function = library(records.big_endian).address["run_point"]
+    return NativeHandler(function, ctypes.addressof(data), after, (words, data, programs))
+
+
+def nothing_left(values: int) -> None:
+    """After a record."""
+
+
+def point_values(at: int) -> tuple[int, ...]:
+    """Registers, number or result, number of a system call, as native callers hand them on."""
+    return tuple((ctypes.c_uint64 * 3).from_address(at))

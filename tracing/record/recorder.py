@@ -73,6 +73,12 @@ class Recorder:
         self._scratch_depth = depth + 1
         return self._scratch[depth]
 
+    def first_context(self) -> int:
+        """The one of a program that nothing surrounds."""
+        if not self._scratch:
+            self._scratch.append(self.host.mem.alloc(SCRATCH_SIZE))
+        return self._scratch[0]
+
     def drop_context(self) -> None:
         """The program that got the newest context is done."""
         self._scratch_depth -= 1

@@ -11,6 +11,7 @@ from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import COLD_RUNS
 from bpf.core.trampoline import FENTRY, FEXIT
+from bpf.face import RawTracepointAttach
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
 from simkernel.kernel import shortcuts
@@ -21,6 +22,10 @@ PROGRAMS = Path(__file__).parent / "programs" / "bin"
 PLACES = ("ksys_write", "vfs_write", "write_null", "ksys_read", "vfs_read", "read_null", "ksys_lseek", "vfs_open")
 ENTRIES = ("el0_svc_common", "invoke_syscall")
 CALLS = ("getppid", "write", "getuid", "clock_gettime", "read")
+EVENTS = (
+    "syscalls/sys_enter_getppid", "syscalls/sys_exit_getppid", "syscalls/sys_enter_write", "syscalls/sys_exit_write",
+    "raw_syscalls/sys_enter", "raw_syscalls/sys_exit", "syscalls/sys_enter_openat",
+)  # fmt: skip
 NUMBERS = ("call bpf_ktime_get_ns", "call bpf_get_current_pid_tgid", "call bpf_get_smp_processor_id", "r0 = 3")
 
 
@@ -33,7 +38,7 @@ def program_text(rng, loads):
     return "\n".join([*lines, f"r0 = {rng.choice([0, 0, 1])}", "exit"])
 
 
-def told(monkeypatch, tier, arch, seed, kernel="6.1"):
+def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
     """Everything that can be seen of random calls with probes on their ways."""
     monkeypatch.setenv("SIMKERNEL_TIER", tier)
     rng = random.Random(seed)
@@ -52,7 +57,7 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1"):
     ]
     wrappers = [k.syscalls.symbols[name] for name in CALLS if name in k.syscalls.symbols]
     places = [name for name in (*PLACES, *ENTRIES, *wrappers) if name in k.text.functions]
-    programs, events = [], []
+    programs, events, others = [], [], []
 
     def loaded(kind, text, **more):
         verdict, prog = prog_load(
@@ -62,7 +67,7 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1"):
         programs.append(prog)
         return prog
 
-    for number, place in enumerate(rng.sample(places, rng.randint(1, 4))):
+    for number, place in enumerate(rng.sample(places, rng.randint(0 if listens else 1, 4 - 2 * bool(listens)))):
         returns = rng.random() < 0.4
         match rng.choice(["program", "event", "both", "multi", "trampoline"]):
             case "multi":
@@ -87,6 +92,19 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1"):
                     event.perf_register()
                     event.add_bpf(Attached(loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, arguments)), 0))
                 events.append(event)
+    for point in ("sys_enter", "sys_exit"):
+        if rng.random() < listens:
+            prog = loaded(uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, program_text(rng, [0, 8]))
+            observer.attachments.attach_raw_tracepoint(prog, RawTracepointAttach(point))
+    for name in EVENTS:
+        if rng.random() < listens / 2 and tracing.events.get(*name.split("/")) is not None:
+            event = tracing.events.get(*name.split("/"))
+            if rng.random() < 0.7:
+                event.set_enabled(True)
+            if rng.random() < 0.7:
+                event.perf_register()
+                event.add_bpf(Attached(loaded(uapi.BPF_PROG_TYPE_TRACEPOINT, program_text(rng, [8, 16])), 0))
+            others.append(event)
     result = machine.run([machine.install(PROGRAMS / arch / "calls"), str(seed), "300"])
     content, key = [], None
     while True:
@@ -129,10 +147,19 @@ def test_versions(monkeypatch, kernel):
         assert native == python, seed
 
 
+@pytest.mark.parametrize("arch", ARCHES)
+def test_listeners(monkeypatch, arch):
+    """Tracepoints of system calls, and events on them."""
+    for seed in range(40, 48 if arch == "x86_64" else 43):
+        python, _ = told(monkeypatch, "python", arch, seed, listens=0.5)
+        native, _ = told(monkeypatch, "native", arch, seed, listens=0.5)
+        assert native == python, seed
+
+
 def test_mixed(monkeypatch):
     monkeypatch.setitem(shortcuts.HOT_CALLS, Tier.AUTO, 9)
     monkeypatch.setitem(COLD_RUNS, Tier.AUTO, 7)
     for seed in range(30, 34):
-        python, _ = told(monkeypatch, "python", "x86_64", seed)
-        mixed, _ = told(monkeypatch, "", "x86_64", seed)
+        python, _ = told(monkeypatch, "python", "x86_64", seed, listens=0.3)
+        mixed, _ = told(monkeypatch, "", "x86_64", seed, listens=0.3)
         assert mixed == python, seed
