@@ -10,7 +10,10 @@ from arch.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One row of /proc/kallsyms.  `kind` is the nm letter: T/t text, D/d data, B/b bss, R/r read-only data."""
+    """One row of /proc/kallsyms.  `kind` is the nm letter: T/t text, D/d data, B/b bss, R/r read-only data.
+
+    A is an offset into per-CPU data: no address that is looked up.
+    """
 
     name: str
     address: int
@@ -38,7 +41,7 @@ class Symbols:
             raise ValueError(f"symbol {name} defined twice")
         symbol = Symbol(name, address, size, kind)
         self._by_name[name] = symbol
-        if address not in self._at:
+        if kind not in "Aa" and address not in self._at:
             bisect.insort(self._addresses, address)
             self._at[address] = symbol
         return symbol

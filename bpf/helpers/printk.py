@@ -11,16 +11,16 @@ import re
 from collections.abc import Sequence
 
 from arch.abi.errno import E2BIG, EINVAL, ERANGE
-from arch.errors import Fault, KernelError
-from arch.memory import Memory
+from arch.errors import KernelError
 from bpf.helpers import Runtime, prototype, signed
+from bpf.helpers.bprintf import formatted
 
 MAX_ARGUMENTS = 3
 MAX_VARARGS = 12
 PRINT_LIMIT = 1023  # characters
 _PRINTK_SPACES = b" \t\n\v\f\r"
 _PUNCTUATION = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-_MODERN_SPEC = re.compile(rb"%(?:%|([0+\- ]*)((?:[1-9]\d*)?)(p(?:[ku]s|[iI][46]|[KxsSB])?|s|c|l{0,2}[idxuX]))")
+SEQ_ROOM = 1 << 31  # what does not fit into the buffer of an iterator is refused as a whole
 
 
 def _invalid() -> KernelError:
@@ -103,149 +103,13 @@ def _trace_printk_4_1(rt: Runtime, fmt: int, size: int, args: Sequence[int]) -> 
 # ---- since 5.13 ----
 
 
-def check_format(fmt: bytes, given: int) -> list[re.Match[bytes]]:
-    """bpf_bprintf_prepare() without the arguments: its conversions; EINVAL.
-
-    `fmt` up to its NUL.  Text may hold bytes from 0x80 on.
-    """
-    found: list[re.Match[bytes]] = []
-    i = 0
-    while i < len(fmt):
-        if fmt[i] < 128 and not (32 <= fmt[i] < 127 or fmt[i] in _PRINTK_SPACES):
-            raise _invalid()
-        if fmt[i] != 0x25:
-            i += 1
-            continue
-        if fmt[i + 1 : i + 2] == b"%":
-            i += 2
-            continue
-        m = _MODERN_SPEC.match(fmt, i)
-        if len(found) >= given or m is None or not _allowed(m, fmt):
-            raise _invalid()
-        found.append(m)
-        i = m.end()
-    return found
-
-
-def _allowed(m: re.Match[bytes], fmt: bytes) -> bool:
-    """%p alone and strings want blank, punctuation or the end behind them."""
-    kind = m[3]
-    if kind in (b"p", b"s", b"pks", b"pus"):
-        following = fmt[m.end() : m.end() + 1]
-        return not following or following in _PRINTK_SPACES or following in _PUNCTUATION
-    return True
-
-
-def _string(rt: Runtime, kind: bytes, address: int) -> bytes:
-    """bpf_trace_copy_string(): an empty text if it cannot be read."""
-    out = bytearray()
-    places: list[Memory | None] = [rt.mem] if kind == b"pks" else [rt.host.user_mem()] if kind == b"pus" else []
-    if kind == b"s":
-        places = [rt.mem, rt.host.user_mem()]
-    for mem in places:
-        if mem is None:
-            continue
-        out.clear()
-        try:
-            while len(out) < 511:
-                byte = mem.read(address + len(out), 1)
-                if byte == b"\0":
-                    break
-                out += byte
-        except Fault:
-            if not out:
-                continue
-            return b""
-        return bytes(out)
-    return b""
-
-
-def _pad(text: bytes, flags: bytes, width: int) -> bytes:
-    if b"-" in flags:
-        return text.ljust(width)
-    return text.rjust(width)
-
-
-def _number(kind: bytes, flags: bytes, width: int, value: int, long_bits: int) -> bytes:
-    bits = 64 if kind.startswith(b"ll") else long_bits if kind.startswith(b"l") else 32
-    value &= (1 << bits) - 1
-    letter = kind[-1:]
-    sign = b""
-    if letter in (b"d", b"i"):
-        value = signed(value, bits)
-        sign = b"-" if value < 0 else b"+" if b"+" in flags else b" " if b" " in flags else b""
-        digits = b"%d" % abs(value)
-    else:
-        digits = b"%d" % value if letter == b"u" else b"%x" % value if letter == b"x" else b"%X" % value
-    if b"0" in flags and b"-" not in flags:
-        digits = digits.rjust(width - len(sign), b"0")
-    return _pad(sign + digits, flags, width)
-
-
-def _ip(rt: Runtime, kind: bytes, address: int) -> bytes:
-    size = 4 if kind.endswith(b"4") else 16
-    try:
-        raw = bytes(rt.mem.read(address, size))
-    except Fault:
-        raw = bytes(size)
-    if size == 4:
-        return b".".join(b"%03d" % byte if kind[1:2] == b"i" else b"%d" % byte for byte in raw)
-    groups = [raw[i : i + 2].hex().encode() for i in range(0, 16, 2)]
-    if kind[1:2] == b"i":
-        return b"".join(groups)
-    return b":".join(groups)
-
-
-def _symbol(rt: Runtime, kind: bytes, address: int) -> bytes:
-    """%ps, %pS, %pB: kallsyms."""
-    found = rt.host.symbols.lookup(address - 1 if kind == b"pB" else address)
-    if found is None:
-        return b"0x%x" % address
-    name, offset, size = found
-    if kind == b"ps":
-        return str(name).encode()
-    return f"{name}+{offset + (1 if kind == b'pB' else 0):#x}/{size:#x}".encode()
-
-
-def _pointer(rt: Runtime, kind: bytes, value: int) -> bytes:
-    """%p and %pK print a hash of the address on a real machine; here (as with no_hash_pointers) %px's digits."""
-    if kind in (b"p", b"pK", b"px"):
-        return b"%016x" % value
-    if kind[1:2] in (b"i", b"I"):
-        return _ip(rt, kind, value)
-    return _symbol(rt, kind, value)
-
-
-def format_modern(rt: Runtime, fmt: bytes, args: Sequence[int]) -> bytes:
-    """bstr_printf() over bpf_bprintf_prepare(): the whole text."""
-    wanted = check_format(fmt, len(args))
-    values = iter(args)
-    out = bytearray()
-    at = 0
-    for m in wanted:
-        out += fmt[at : m.start()].replace(b"%%", b"%")
-        at = m.end()
-        flags, width, kind = m[1] or b"", int(m[2] or 0), m[3]
-        value = next(values)
-        if kind in (b"s", b"pks", b"pus"):
-            out += _pad(_string(rt, kind, value), flags, width)
-        elif kind == b"c":
-            out += _pad(bytes([value & 0xFF]), flags, width)
-        elif kind.startswith(b"p"):
-            out += _pad(_pointer(rt, kind, value), flags, width)
-        else:
-            out += _number(kind, flags, width, value, 64)
-    out += fmt[at:].replace(b"%%", b"%")
-    return bytes(out)
-
-
 def _modern_print(rt: Runtime, raw: bytes, args: Sequence[int]) -> int:
     """Format in memory (with its NUL), text to the trace buffer; the length it would have had."""
     end = raw.find(0)
     if end < 0:
         raise _invalid()
-    text = format_modern(rt, raw[:end], args)
-    rt.host.trace_printk(text[:PRINT_LIMIT].decode("latin-1"))
+    text = formatted(rt, raw[:end], args, PRINT_LIMIT + 1)
+    rt.host.trace_printk(text[:PRINT_LIMIT].partition(b"\0")[0].decode("latin-1"))
     return len(text)
 
 
@@ -302,8 +166,8 @@ def _c_string(rt: Runtime, address: int) -> bytes:
 def snprintf(rt: Runtime, buf: int, size: int, fmt: int, args: int, length: int) -> int:
     """The length the text needs, with its NUL."""
     values = _arguments(rt, args, length)
-    text = format_modern(rt, _c_string(rt, fmt), values)
     size &= 0xFFFFFFFF
+    text = formatted(rt, _c_string(rt, fmt), values, size)
     if size:
         rt.mem.write(buf, text[: size - 1] + b"\0")
     return len(text) + 1
@@ -321,7 +185,7 @@ def seq_printf(rt: Runtime, seq: int, fmt: int, size: int, args: int, length: in
     raw = bytes(rt.mem.read(fmt, size & 0xFFFFFFFF))
     if b"\0" not in raw:
         raise _invalid()
-    rt.host.seq_write(seq, format_modern(rt, raw[: raw.index(0)], values))
+    rt.host.seq_write(seq, formatted(rt, raw[: raw.index(0)], values, SEQ_ROOM))
     return 0
 
 

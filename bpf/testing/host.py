@@ -256,7 +256,9 @@ class TestHost:
         return self.fd_modes.get(fd, 2)
 
     def close(self, fd: int) -> None:
-        obj = self.fds.pop(fd)
+        obj = self.fds.pop(fd, None)
+        if obj is None:
+            raise KernelError(EBADF)
         if isinstance(obj, FdObject):
             obj.release()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EBADF, EINVAL
 from arch.abi.version import NEWEST
 from arch.architecture import get
 from arch.errors import KernelError
@@ -12,7 +12,8 @@ from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import trace_call_bpf
 from bpf.helpers import Runtime
-from bpf.helpers.printk import check_format_4_1, format_modern, vsnprintf_4_1
+from bpf.helpers.bprintf import formatted
+from bpf.helpers.printk import check_format_4_1, vsnprintf_4_1
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
 from bpf.testing.host import TestEvent, TestHost
@@ -140,32 +141,32 @@ def test_trace_printk_of_4_1():
 )
 def test_formats_of_6_1(m, fmt, args, text):
     rt = Runtime(m.host.bpf, None)
-    assert format_modern(rt, fmt, [arg & (1 << 64) - 1 for arg in args]) == text
+    assert formatted(rt, fmt, [arg & (1 << 64) - 1 for arg in args], 1 << 20) == text
 
 
 def test_strings_and_addresses_of_6_1(m):
     rt = Runtime(m.host.bpf, None)
     text, user = m.string("kernel"), m.host.put(b"user\0")
     ip4, ip6 = m.string(bytes([192, 168, 0, 1])), m.string(bytes(range(16)))
-    assert format_modern(rt, b"%s %pks %pus,%s!", [text, text, user, user]) == b"kernel kernel user,user!"
-    assert format_modern(rt, b"[%10s] [%-8s]", [text, text]) == b"[    kernel] [kernel  ]"
-    assert format_modern(rt, b"%pI4 %pi4", [ip4, ip4]) == b"192.168.0.1 192.168.000.001"
-    assert format_modern(rt, b"%pI6", [ip6]) == b"0001:0203:0405:0607:0809:0a0b:0c0d:0e0f"
-    assert format_modern(rt, b"%s|", [5]) == b"|"
-    assert format_modern(rt, b"%ps", [0x1234]) == b"0x1234"
+    assert formatted(rt, b"%s %pks %pus,%s!", [text, text, user, user], 1 << 20) == b"kernel kernel user,user!"
+    assert formatted(rt, b"[%10s] [%-8s]", [text, text], 1 << 20) == b"[    kernel] [kernel  ]"
+    assert formatted(rt, b"%pI4 %pi4", [ip4, ip4], 1 << 20) == b"192.168.0.1 192.168.000.001"
+    assert formatted(rt, b"%pI6", [ip6], 1 << 20) == b"0001:0203:0405:0607:0809:0a0b:0c0d:0e0f"
+    assert formatted(rt, b"%s|", [5], 1 << 20) == b"|"
+    assert formatted(rt, b"%ps", [0x1234], 1 << 20) == b"0x1234"
 
 
 @pytest.mark.parametrize("fmt", [b"%d %d", b"%n", b"%lld%", b"%pQ", b"%sx", b"%p1", b"\x01", b"%hd", b"%\xff"])
 def test_formats_that_6_1_refuses(m, fmt):
     with pytest.raises(KernelError):
-        format_modern(Runtime(m.host.bpf, None), fmt, [1])
+        formatted(Runtime(m.host.bpf, None), fmt, [1], 1 << 20)
 
 
 @given(st.binary(max_size=12), st.lists(st.integers(0, (1 << 64) - 1), max_size=3))
 def test_any_format_is_printed_or_refused(fmt, args):
     host = TestHost(memory_size=1 << 16)
     try:
-        format_modern(Runtime(host.bpf, None), fmt.split(b"\0")[0], args)
+        formatted(Runtime(host.bpf, None), fmt.split(b"\0")[0], args, 1 << 20)
     except KernelError as refused:
         assert refused.errno == EINVAL
 
@@ -496,3 +497,9 @@ def test_bpf_from_a_program(m):
     fd = call([0, uapi.BPF_MAP_CREATE, attr, 16, 0, 0])
     assert m.host.fds[fd].value_size == 8
     assert call([0, uapi.BPF_MAP_LOOKUP_ELEM, attr, 16, 0, 0]) == -EINVAL & (1 << 64) - 1
+
+
+def test_closing_what_is_not_open_is_ebadf(m):
+    with pytest.raises(KernelError) as refused:
+        m.host.close(256)
+    assert refused.value.errno == EBADF

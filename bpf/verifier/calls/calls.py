@@ -6,8 +6,10 @@ from typing import Final
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP, MAX_ERRNO
 from arch.abi.internal import WRITE
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Kind
+from bpf.format import conversions
 from bpf.helpers.rows import FuncProto
 from bpf.isa.insn import BPF_DW, BPF_REG_0, Insn
 from bpf.maps.struct_ops import DUMMY
@@ -18,7 +20,6 @@ from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_unknown, release_reference
 from bpf.verifier.access.slot_objects import DYNPTR_SKB
 from bpf.verifier.calls.args import BPF_PTR_POISON, check_func_arg
-from bpf.verifier.calls.fmt import bprintf_is_valid
 from bpf.verifier.calls.moved_packets import forget_packet_pointers
 from bpf.verifier.calls.sections import check_sections_in, check_sleep_here
 from bpf.verifier.calls.subprog import (
@@ -348,9 +349,10 @@ def _check_snprintf(env: Env) -> None:
     text = bytearray()
     while byte := m.value_read(at + len(text), 1):
         text.append(byte)
-    errno = bprintf_is_valid(bytes(text), length // 8)
-    if errno:
-        env.reject(errno, "Invalid format string")
+    try:
+        conversions(bytes(text), length // 8)
+    except KernelError as refused:
+        env.reject(refused.errno, "Invalid format string")
 
 
 def _check_set_retval(env: Env) -> None:
