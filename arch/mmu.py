@@ -200,6 +200,15 @@ class UserMemory:
         self._buf = space.phys.buf
         self._get = space.table.get
         self._end = space.phys.size  # an entry below it names a page that exists: its flags are the low bits
+        self._nofault: UserMemory | None = None
+
+    @property
+    def nofault(self) -> UserMemory:
+        """The same with pagefault_disable(): a page that is not there yet is a Fault."""
+        if self._nofault is None:
+            self._nofault = UserMemory(self.space)
+            self._nofault.on_code_change = self.on_code_change
+        return self._nofault
 
     def _translate(self, addr: int, need: int, access: str) -> int:
         """Physical address of one byte whose page allows the access."""

@@ -464,6 +464,9 @@ class BpfHost(Protocol):
     def user_mem(self) -> Memory | None:
         """The current task's user memory, None for a kernel thread."""
 
+    def user_mem_nofault(self) -> Memory | None:
+        """The same as copy_from_user_nofault() sees it: pages that are not there yet are not brought in."""
+
     def current_pid(self) -> int: ...
     def current_tgid(self) -> int: ...
     def current_uid(self) -> int: ...
@@ -493,6 +496,9 @@ class BpfHost(Protocol):
 
     def task_pt_regs(self, task: int) -> int:
         """Address of the struct pt_regs at the bottom of its kernel stack."""
+
+    def is_user_task(self, task: int) -> bool:
+        """It has registers of user mode: it is no kernel thread."""
 
     def read_task_user(self, task: int, addr: int, size: int) -> bytes:
         """access_process_vm(); Fault."""

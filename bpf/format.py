@@ -13,9 +13,9 @@ from arch.errors import KernelError
 
 FORMAT_SPACES = b" \t\n\v\f\r"
 # isspace() and ispunct() of lib/ctype.c, which is about Latin 1
-_ENDS_WORD = FORMAT_SPACES + b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" + bytes(range(0xA0, 0xC0)) + b"\xd7\xf7"
+_ENDS_BEHIND_POINTER = FORMAT_SPACES + b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" + bytes(range(0xA0, 0xC0)) + b"\xd7\xf7"
 _CONVERSION = re.compile(rb"%([0+\- ]*)([1-9][0-9]*)?(p(?:[ku]s|[iI][46]|[KxsSB])?|s|c|l{0,2}[diuxX])")
-_WORD = re.compile(rb"[0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\xff]*")  # isalnum()
+_BEHIND_POINTER = re.compile(rb"[0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\xff]*")  # isalnum()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def _conversion(fmt: bytes, at: int) -> Conversion:
         raise KernelError(EINVAL)
     flags, digits, kind = m[1], m[2], m[3]
     following = fmt[m.end() : m.end() + 1]
-    if kind in (b"p", b"s", b"pks", b"pus") and following and following not in _ENDS_WORD:
+    if kind in (b"p", b"s", b"pks", b"pus") and following and following not in _ENDS_BEHIND_POINTER:
         raise KernelError(EINVAL)
     width = -1 if digits is None else (int(digits) + (1 << 23)) % (1 << 24) - (1 << 23)  # a bit field
     return Conversion(at, m.end(), flags, width, kind)
@@ -67,5 +67,5 @@ def _conversion(fmt: bytes, at: int) -> Conversion:
 
 def after_word(fmt: bytes, at: int) -> int:
     """Where the text goes on behind a pointer's conversion: letters and digits belong to it."""
-    m = _WORD.match(fmt, at)
+    m = _BEHIND_POINTER.match(fmt, at)
     return m.end() if m else at

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arch.abi.errno import ENOSPC
+from arch.abi.errno import ENOSPC, MAX_ERRNO
 from arch.errors import Fault, KernelError
 from arch.memory import Memory
 from bpf.format import Conversion, after_word, conversions
@@ -18,7 +18,6 @@ from bpf.helpers import Runtime, signed
 from tracing.text.addresses import hash_pointer
 
 BIN_ARGS = 512  # MAX_BPRINTF_BIN_ARGS
-MAX_ERRNO = 4095
 POINTER_DIGITS = 16
 
 
@@ -106,12 +105,12 @@ def _places(rt: Runtime, kind: bytes, address: int) -> tuple[Memory | None, ...]
     """Where a text is looked for: %s takes what is below TASK_SIZE for an address of the user's."""
     arch = rt.host.arch
     if kind == b"pus":
-        return (rt.host.user_mem(),)
+        return (rt.host.user_mem_nofault(),)
     if kind == b"pks":
         return (rt.mem,)
     if arch is None:
-        return rt.mem, rt.host.user_mem()
-    return (rt.host.user_mem() if address < arch.map.user_end else rt.mem,)
+        return rt.mem, rt.host.user_mem_nofault()
+    return (rt.host.user_mem_nofault() if address < arch.map.user_end else rt.mem,)
 
 
 def _string(mem: Memory, address: int, room: int) -> bytes | None:

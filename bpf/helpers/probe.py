@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from arch.abi.errno import EFAULT, EINVAL, ENAMETOOLONG, EPERM, ERANGE
+from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.errors import Fault, KernelError
+from arch.memory import Memory
 from bpf.helpers import Runtime, kernel_name, prototype, signed
 
 CANONICAL_BITS = 47
 VSYSCALL_ADDR = 0xFFFFFFFFFF600000  # arch/x86/include/uapi/asm/vsyscall.h: is_vsyscall_vaddr()
+_COPIED_AT_ONCE = 8  # bytes that strncpy_from_user() copies at once
 
 
 def kernel_errno(rt: Runtime, src: int) -> int:
@@ -34,14 +37,25 @@ def _store(rt: Runtime, dst: int, size: int, data: bytes | None, errno: int = EF
     return 0
 
 
-def _read_user(rt: Runtime, src: int, size: int) -> bytes | None:
-    user = rt.host.user_mem()
-    if user is None:
+def _user(rt: Runtime, src: int, size: int) -> Memory | None:
+    """What a helper that may not fault sees of the user's memory; None where access_ok() says no, at any size."""
+    arch = rt.host.arch
+    if arch is not None and not src <= arch.map.user_end - size:
+        return None
+    return rt.host.user_mem_nofault()
+
+
+def _bytes(mem: Memory | None, src: int, size: int) -> bytes | None:
+    if mem is None:
         return None
     try:
-        return bytes(user.read(src, size))
+        return bytes(mem.read(src, size))
     except Fault:
         return None
+
+
+def _read_user(rt: Runtime, src: int, size: int) -> bytes | None:
+    return _bytes(_user(rt, src, size), src, size)
 
 
 def _read_kernel(rt: Runtime, src: int, size: int) -> bytes | None:
@@ -52,14 +66,11 @@ def _read_kernel(rt: Runtime, src: int, size: int) -> bytes | None:
 
 
 def _is_kernels(rt: Runtime, src: int) -> bool:
-    """bpf_probe_read() takes what is not below TASK_SIZE for an address of the kernel."""
-    return rt.host.arch is not None and src >= rt.host.arch.map.user_end
-
-
-def _read_any(rt: Runtime, src: int, size: int) -> bytes | None:
-    """Where nothing separates user from kernel addresses: whichever is mapped."""
-    data = _read_kernel(rt, src, size)
-    return data if data is not None else _read_user(rt, src, size)
+    """bpf_probe_read_compat() takes what is not below TASK_SIZE for an address of the kernel."""
+    arch = rt.host.arch
+    if arch is None:  # nothing separates the two: whichever is mapped
+        return _read_kernel(rt, src, 1) is not None
+    return src >= arch.map.user_end
 
 
 @prototype(
@@ -74,8 +85,9 @@ def _read_any(rt: Runtime, src: int, size: int) -> bytes | None:
 )
 @kernel_name("bpf_probe_read")
 def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
-    errno = kernel_errno(rt, src) if _is_kernels(rt, src) else EFAULT
-    return _store(rt, dst, size & 0xFFFFFFFF, _read_any(rt, src, size & 0xFFFFFFFF), errno)
+    if _is_kernels(rt, src):
+        return probe_read_kernel(rt, dst, size, src)
+    return probe_read_user(rt, dst, size, src)
 
 
 @prototype(
@@ -89,7 +101,7 @@ def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
 def probe_read_kernel(rt: Runtime, dst: int, size: int, src: int) -> int:
     errno, size = (
         kernel_errno(rt, src),
-        size & 0xFFFFFFFF,
+        size & U32_MAX,
     )  # an address that is none of the kernel's is refused at any size
     return _store(rt, dst, size, None if errno == ERANGE else _read_kernel(rt, src, size), errno)
 
@@ -103,33 +115,67 @@ def probe_read_kernel(rt: Runtime, dst: int, size: int, src: int) -> int:
     given="base_perfmon bpf_tracing",
 )
 def probe_read_user(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _store(rt, dst, size & 0xFFFFFFFF, _read_user(rt, src, size & 0xFFFFFFFF))
+    return _store(rt, dst, size & U32_MAX, _read_user(rt, src, size & U32_MAX))
 
 
-def _read_string(rt: Runtime, dst: int, size: int, src: int, user: bool, kernel: bool) -> int:
-    """strncpy_from_*_nofault(): length with the NUL; always ended by one.  A fault leaves zeros."""
-    size &= 0xFFFFFFFF
-    if size == 0:
-        return 0
+def _text(mem: Memory | None, src: int, size: int) -> bytes | None:
+    """The text at an address with its NUL, `size` bytes if none is among them; None: it goes on where nothing can be read."""
     out = bytearray()
     while len(out) < size:
-        # no further than the page, so that a string that ends before an unmapped page is read
-        step = min(size - len(out), 4096 - (src + len(out)) % 4096)
-        piece = _read_kernel(rt, src + len(out), step) if kernel else None
-        if piece is None and user:
-            piece = _read_user(rt, src + len(out), step)
+        # no further than the page, so that a text that ends before an unmapped page is read
+        step = min(size - len(out), PAGE_SIZE - (src + len(out)) % PAGE_SIZE)
+        piece = _bytes(mem, src + len(out), step)
         if piece is None:
-            rt.mem.write(dst, bytes(size))
-            return -(kernel_errno(rt, src) if kernel and (not user or _is_kernels(rt, src)) else EFAULT)
+            return None
         end = piece.find(0)
         if end >= 0:
-            out += piece[: end + 1]
-            break
+            return bytes(out + piece[: end + 1])
         out += piece
+    return bytes(out)
+
+
+def _kernel_string(rt: Runtime, dst: int, size: int, src: int) -> int:
+    """strncpy_from_kernel_nofault(): length with the NUL, which is always there.  A fault leaves zeros."""
+    if size == 0:
+        return 0
+    found = _text(rt.mem, src, size)
+    if found is None:
+        rt.mem.write(dst, bytes(size))
+        return -kernel_errno(rt, src)
+    rt.mem.write(dst, found[:-1] + b"\0")
+    return len(found)
+
+
+def _user_string(rt: Runtime, dst: int, size: int, src: int) -> int:
+    """strncpy_from_user_nofault(): the same, but words are copied, with zeros behind the NUL; an empty text has length 0.
+
+    mm/maccess.c, lib/strncpy_from_user.c.
+    """
+    if size == 0:
+        return 0
+    mem, arch = _user(rt, src, 0), rt.host.arch
+    room = size if arch is None else max(min(size, arch.map.user_end - src), 0)
+    found = _text(mem, src, room) if room else None
+    if found is None or (found[-1] and room < size):
+        rt.mem.write(dst, bytes(size))
+        return -EFAULT
+    if found[-1]:
+        rt.mem.write(dst, found[:-1] + b"\0")
+        return size
+    word = (len(found) - 1) & -_COPIED_AT_ONCE
+    behind = word + _COPIED_AT_ONCE - len(found)
+    if word + _COPIED_AT_ONCE <= room and _bytes(mem, src + len(found), behind) is not None and _copies_words(rt):
+        rt.mem.write(dst, found + bytes(behind))
     else:
-        out[-1] = 0
-    rt.mem.write(dst, bytes(out))
-    return len(out)
+        rt.mem.write(dst, found)
+    if len(found) == 1 and rt.bpf.version.at_least("5.5") and rt.bpf.version.before("6.16"):
+        return 0
+    return len(found)
+
+
+def _copies_words(rt: Runtime) -> bool:
+    """Since 5.5; before, strncpy_from_unsafe() went byte by byte."""
+    return rt.bpf.version.at_least("5.5")
 
 
 @prototype(
@@ -144,7 +190,8 @@ def _read_string(rt: Runtime, dst: int, size: int, src: int, user: bool, kernel:
 )
 @kernel_name("bpf_probe_read_str")
 def probe_read_str(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _read_string(rt, dst, size, src, True, True)
+    size &= U32_MAX
+    return _kernel_string(rt, dst, size, src) if _is_kernels(rt, src) else _user_string(rt, dst, size, src)
 
 
 @prototype(
@@ -156,7 +203,7 @@ def probe_read_str(rt: Runtime, dst: int, size: int, src: int) -> int:
     given="base_perfmon bpf_tracing",
 )
 def probe_read_kernel_str(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _read_string(rt, dst, size, src, False, True)
+    return _kernel_string(rt, dst, size & U32_MAX, src)
 
 
 @prototype(
@@ -168,7 +215,7 @@ def probe_read_kernel_str(rt: Runtime, dst: int, size: int, src: int) -> int:
     given="base_perfmon bpf_tracing",
 )
 def probe_read_user_str(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _read_string(rt, dst, size, src, True, False)
+    return _user_string(rt, dst, size & U32_MAX, src)
 
 
 @prototype(
@@ -181,11 +228,11 @@ def probe_read_user_str(rt: Runtime, dst: int, size: int, src: int) -> int:
 )
 def probe_write_user(rt: Runtime, dst: int, src: int, size: int) -> int:
     """Only in a task's context, only to memory that is there already."""
-    user = rt.host.user_mem()
+    user = rt.host.user_mem_nofault()
     if user is None:
         return -EPERM
     try:
-        user.write(dst, rt.mem.read(src, size & 0xFFFFFFFF))
+        user.write(dst, rt.mem.read(src, size & U32_MAX))
     except Fault:
         return -EFAULT
     return 0
@@ -200,7 +247,8 @@ def probe_write_user(rt: Runtime, dst: int, src: int, size: int) -> int:
     given="bpf_tracing",
 )
 def copy_from_user(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _store(rt, dst, size & 0xFFFFFFFF, _read_user(rt, src, size & 0xFFFFFFFF))
+    size &= U32_MAX
+    return _store(rt, dst, size, _bytes(rt.host.user_mem(), src, size))
 
 
 @prototype(
@@ -212,7 +260,7 @@ def copy_from_user(rt: Runtime, dst: int, size: int, src: int) -> int:
     given="bpf_tracing",
 )
 def copy_from_user_task(rt: Runtime, dst: int, size: int, src: int, task: int, flags: int) -> int:
-    size &= 0xFFFFFFFF
+    size &= U32_MAX
     if flags:
         return -EINVAL
     if not size:
@@ -234,9 +282,9 @@ def copy_from_user_task(rt: Runtime, dst: int, size: int, src: int, task: int, f
 )
 def strncmp(rt: Runtime, first: int, size: int, second: int) -> int:
     """strncmp(): the difference of the first bytes that differ, as -1, 0 or 1."""
-    a = bytes(rt.mem.read(first, size & 0xFFFFFFFF)).split(b"\0")[0]
+    a = bytes(rt.mem.read(first, size & U32_MAX)).split(b"\0")[0]
     b = bytearray()
-    while len(b) < (size & 0xFFFFFFFF):
+    while len(b) < (size & U32_MAX):
         byte = rt.mem.read(second + len(b), 1)
         if byte == b"\0":
             break
@@ -256,7 +304,7 @@ def d_path(rt: Runtime, path: int, buf: int, size: int) -> int:
     if not size:
         return 0
     text = rt.host.d_path(path) + b"\0"
-    if len(text) > size & 0xFFFFFFFF:
+    if len(text) > size & U32_MAX:
         return -ENAMETOOLONG
     rt.mem.write(buf, text)
     return len(text)

@@ -92,9 +92,11 @@ def _stack_bytes(rt: Runtime, size: int, flags: int, regs: int, task: int) -> by
         raise KernelError(EINVAL)
     skip = flags & uapi.BPF_F_SKIP_FIELD_MASK
     depth = min(size // entry + skip, PERF_MAX_STACK_DEPTH)
-    if task and task != rt.host.current_task_address():
-        if user:
-            raise KernelError(EOPNOTSUPP)
+    if task and user and not rt.host.is_user_task(task):
+        raise KernelError(EFAULT)
+    if task and user and task != rt.host.current_task_address():
+        raise KernelError(EOPNOTSUPP)
+    if task and not user:
         trace = rt.host.task_callchain(task, depth)
     else:
         trace = rt.host.callchain(regs, user=user, max_depth=depth)

@@ -82,12 +82,15 @@ class StackTraceMap(BpfMap):
         old = self.stacks.get(number)
         if old is not None and old[0] == digest and flags & uapi.BPF_F_FAST_STACK_CMP:
             return number
+        is_full = len(self.stacks) >= self.max_entries  # an element is taken before the old one goes back
+        if is_full and self.entry_size == BUILD_ID_ENTRY:
+            raise refuse(ENOMEM)
         data = self._data(ips, raw)
         if old is not None and old == (digest, data):
             return number
         if old is not None and not flags & uapi.BPF_F_REUSE_STACKID:
             raise refuse(EEXIST)
-        if old is None and len(self.stacks) >= self.max_entries:
+        if is_full:
             raise refuse(ENOMEM)
         self.stacks[number] = (digest, data)
         return number

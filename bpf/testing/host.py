@@ -227,6 +227,9 @@ class TestHost:
     def user_mem(self) -> FlatMemory:
         return self.user
 
+    def user_mem_nofault(self) -> FlatMemory:
+        return self.user
+
     def read_task_user(self, task: int, addr: int, size: int) -> bytes:
         return self.user.read(addr, size)
 
@@ -319,6 +322,9 @@ class TestHost:
 
     def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
         return self.stack[:max_depth]
+
+    def is_user_task(self, task: int) -> bool:
+        return True
 
     def task_pt_regs(self, task: int) -> int:
         return self.current_task_address() + 16384 - 168

@@ -287,7 +287,11 @@ class Text:
 
     def stack_of(self, task: Task) -> list[str]:
         """`name+0x0/0x40` of the functions that run in a task, innermost first."""
-        return [self.symbols.format(self.image.address(frame[3])) for frame in reversed(task.frames)]
+        return [self.symbols.format(address) for address in self.functions_of(task)]
+
+    def functions_of(self, task: Task) -> list[int]:
+        """Their addresses."""
+        return [self.image.address(frame[3]) for frame in reversed(task.frames)]
 
     def return_address(self) -> int:
         """__builtin_return_address(0) of the kernel function whose body runs: where its caller goes on."""

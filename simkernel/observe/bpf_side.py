@@ -13,7 +13,6 @@ from arch.abi.fcntl import O_ACCMODE
 from arch.abi.perf_event import PERF_BPF_EVENT_PROG_LOAD, PERF_BPF_EVENT_PROG_UNLOAD
 from arch.errors import Fault, KernelError
 from arch.memory import KernelMemory
-from arch.unwind import walk_frames
 from bpf import face, uapi
 from bpf.board import Bpf
 from bpf.btf import Btf
@@ -355,11 +354,14 @@ class BpfSide(ABC):
         return self.k.irqs.nmi[self.k.cpus.rq.cpu] > 0
 
     def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
-        """Kernel stack of a task that is not running, along its saved frames."""
+        """Kernel stack of a task; of one that does not run, the functions that it is in."""
         found = self.k.tasks.at(task)
-        if found is self.k.current:
-            return self.kernel_stack()[:max_depth]
-        return list(walk_frames(self.k.arch, self.k.mem, found.ksp, max_depth))
+        stack = self.kernel_stack() if found is self.k.current else self.k.text.functions_of(found)
+        return stack[:max_depth]
+
+    def is_user_task(self, task: int) -> bool:
+        """A kernel thread's registers are not those of user mode."""
+        return self.k.tasks.at(task).user is not None
 
     def task_pt_regs(self, task: int) -> int:
         """task_pt_regs(): of a task_struct's address."""

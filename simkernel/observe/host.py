@@ -13,6 +13,7 @@ from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.ctype import FuncDecl
 from arch.errors import Fault
 from arch.memory import Memory
+from arch.mmu import UserMemory
 from arch.native.handler import NativeHandler
 from arch.native.slots import slot_address
 from arch.probes import Probe
@@ -202,6 +203,11 @@ class Host(BpfSide):
     def user_mem(self) -> Memory | None:
         """None for a kernel thread."""
         return self.k.current.user
+
+    def user_mem_nofault(self) -> Memory | None:
+        """Without the pages that a fault would bring in."""
+        user = self.k.current.user
+        return user.nofault if isinstance(user, UserMemory) else user
 
     def capable(self, capability: str) -> bool:
         """By name; a version without that capability asks for CAP_SYS_ADMIN."""

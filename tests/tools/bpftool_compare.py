@@ -198,7 +198,7 @@ def commands() -> list[str]:
             text = each.replace(" P", " $P").replace(" A", " $A").replace("/O", f"/{name}")
             found.append(text)
             if each.startswith("prog loadall"):
-                found.append(f"!P=$(ls -d B/{name}/* | head -n1); A=$(ls -d B/{name}_maps/* | head -n1)")
+                found.append(f"!P=$(ls -d B/{name}/* | head -n1); A=$(ls -d B/{name}_maps/* 2>/dev/null | head -n1)")
     return found + REST.strip().splitlines()
 
 
