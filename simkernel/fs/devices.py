@@ -6,8 +6,8 @@ drivers/char/mem.c, drivers/char/random.c, kernel/printk/printk.c.  Random bytes
 from __future__ import annotations
 
 from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYSLOG
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC, EPERM
-from arch.abi.fcntl import O_ACCMODE, O_NONBLOCK, O_WRONLY
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC, EPERM, ESPIPE
+from arch.abi.fcntl import O_ACCMODE, O_NONBLOCK, O_WRONLY, SEEK_DATA, SEEK_END, SEEK_SET
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import makedev
 from arch.errors import KernelError
@@ -221,6 +221,17 @@ def kernel_log(k: FsKernel) -> list[tuple[int, int, str]]:
     return [(6, ns, text) for ns, text in k.log]
 
 
+def kmsg_seek(k: FsKernel, file: File, offset: int, whence: int) -> int:
+    """devkmsg_llseek(): the first record, the first since the log was cleared, or behind the last.  ESPIPE, EINVAL."""
+    if offset:
+        return -ESPIPE
+    places = {SEEK_SET: 0, SEEK_DATA: 0, SEEK_END: len(k.log)}
+    if whence not in places:
+        return -EINVAL
+    file.private_data = places[whence]
+    return 0
+
+
 def _kmsg_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     if queues is not None:
         queues.append(k.log_wait)
@@ -259,7 +270,7 @@ URANDOM_FOPS = FileOperations(
 RANDOM_FOPS_5_18 = FileOperations("random_fops", read="random_read", write="random_write", llseek="noop_llseek")
 URANDOM_FOPS_5_18 = FileOperations("urandom_fops", read="urandom_read", write="random_write", llseek="noop_llseek")
 KMSG_FOPS = FileOperations(
-    "kmsg_fops", read="devkmsg_read", write_iter="devkmsg_write", llseek="noop_llseek", poll=_kmsg_poll,
+    "kmsg_fops", read="devkmsg_read", write_iter="devkmsg_write", llseek="devkmsg_llseek", poll=_kmsg_poll,
     open=_kmsg_open,
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from arch.abi.errno import EINVAL, ESRCH
-from arch.abi.fcntl import F_OWNER_PGRP, F_OWNER_PID, F_OWNER_TID
+from arch.abi.fcntl import F_OWNER_PGRP, F_OWNER_PID, F_OWNER_TID, FASYNC
 from arch.abi.limits import INT_MIN
 from arch.abi.poll import (
     POLLERR,
@@ -20,6 +20,7 @@ from arch.abi.poll import (
     POLLWRNORM,
 )
 from arch.abi.signal import NSIG, POLL_ERR, POLL_HUP, POLL_IN, POLL_MSG, POLL_OUT, POLL_PRI, SI_KERNEL, SIGIO, SIGURG
+from arch.abi.stat import S_IFMT, S_IFSOCK
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.kernel.task import Task, WaitQueue
@@ -47,6 +48,10 @@ class FownStruct:
         for queue in self.queues:
             queue.on_wake = dict.fromkeys(fn for fn in queue.on_wake if not (isinstance(fn, Told) and fn.owner is self))
         self.queues = []
+
+    def disown(self) -> None:
+        """f_delown(), and the signal is the usual one again."""
+        self.pid = self.signum = 0
 
 
 def owner_of(file: File) -> FownStruct:
@@ -179,6 +184,8 @@ def fasync(k: FsKernel, fd: int, file: File, on: bool) -> None:
     owner = owner_of(file)
     owner.forget()
     owner.fd = fd
+    file.f_flags = file.f_flags | FASYNC if on else file.f_flags & ~FASYNC
+    k.vfs.mirror.file_flags(file)
     if on and file.f_op.poll is not None:
         file.f_op.poll(k, file, owner.queues)
         for queue in owner.queues:
@@ -190,11 +197,19 @@ class Told:
 
     def __init__(self, k: FsKernel, file: File, owner: FownStruct) -> None:
         self.k, self.file, self.owner = k, file, owner
+        self.socket = file.f_inode.i_mode & S_IFMT == S_IFSOCK
+        self.full = self.socket and not self._mask() & POLLOUT
+
+    def _mask(self) -> int:
+        assert self.file.f_op.poll is not None
+        return self.file.f_op.poll(self.k, self.file, None)
 
     def __call__(self) -> None:
-        assert self.file.f_op.poll is not None
-        mask = self.file.f_op.poll(self.k, self.file, None)
-        if mask & (POLLIN | POLLPRI):
+        mask = self._mask()
+        was_full, self.full = self.full, self.socket and not mask & POLLOUT
+        if self.socket and mask & (POLLHUP | POLLERR):
+            send_sigio(self.k, self.file, self.owner.fd, POLL_HUP if mask & POLLHUP else POLL_ERR)
+        elif mask & (POLLIN | POLLPRI):
             send_sigio(self.k, self.file, self.owner.fd, POLL_IN)
-        elif mask & POLLOUT:
+        elif mask & POLLOUT and (was_full or not self.socket):  # SOCKWQ_ASYNC_NOSPACE
             send_sigio(self.k, self.file, self.owner.fd, POLL_OUT)

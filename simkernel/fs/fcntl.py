@@ -8,6 +8,7 @@ from arch.abi.fcntl import (
     F_ADD_SEALS,
     F_DUPFD,
     F_DUPFD_CLOEXEC,
+    F_GET_RW_HINT,
     F_GET_SEALS,
     F_GETFD,
     F_GETFL,
@@ -25,6 +26,7 @@ from arch.abi.fcntl import (
     F_OFD_SETLKW,
     F_SEAL_SEAL,
     F_SEAL_WRITE,
+    F_SET_RW_HINT,
     F_SETFD,
     F_SETFL,
     F_SETLEASE,
@@ -44,7 +46,7 @@ from arch.abi.fcntl import (
     O_NOATIME,
     O_NONBLOCK,
 )
-from arch.abi.ioctl import FIGETBSZ, FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE
+from arch.abi.ioctl import FIGETBSZ, FIOASYNC, FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE
 from arch.abi.mman import PROT_WRITE
 from arch.abi.stat import TMPFS_MAGIC
 from simkernel.fs import constants as c
@@ -60,7 +62,8 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
 
-SETFL_MASK = O_APPEND | O_NONBLOCK | FASYNC | O_DIRECT | O_NOATIME
+SETFL_MASK = O_APPEND | O_NONBLOCK | O_DIRECT | O_NOATIME
+RWH_WRITE_LIFE_EXTREME = 5  # the last of how long data will live
 
 
 @syscall("dup", "unsigned int fildes", source="fs/file.c")
@@ -120,7 +123,7 @@ def _setfl(k: FsKernel, fd: int, file: File, arg: int) -> int:
         return -EINVAL
     if file.f_op.setfl is not None:
         file.f_op.setfl(k, file, arg)
-    if (arg ^ file.f_flags) & FASYNC:
+    if (arg ^ file.f_flags) & FASYNC and file.f_op.fasync:
         fasync(k, fd, file, bool(arg & FASYNC))
     file.f_flags = arg & SETFL_MASK | file.f_flags & ~SETFL_MASK
     k.vfs.mirror.file_flags(file)
@@ -147,6 +150,18 @@ def _seals(k: FsKernel, file: File, add: int | None) -> int:
     if add & F_SEAL_WRITE and not inode.seals & F_SEAL_WRITE and _mapped_writable(k, inode):
         return -EBUSY
     inode.seals |= add
+    return 0
+
+
+def _rw_hint(k: FsKernel, inode: Inode, arg: int, store: bool) -> int:
+    """fcntl_rw_hint(): how long what is written will live.  EFAULT, EINVAL."""
+    if not store:
+        k.usercopy.put_user(arg, 8, inode.rw_hint)
+        return 0
+    hint = k.usercopy.get_user(arg, 8) & 0xFFFFFFFF
+    if hint > RWH_WRITE_LIFE_EXTREME:
+        return -EINVAL
+    inode.rw_hint = hint
     return 0
 
 
@@ -196,6 +211,8 @@ def do_fcntl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
         return pipe.size if cmd == F_GETPIPE_SZ else pipe.resize(k, arg)
     if cmd in (F_ADD_SEALS, F_GET_SEALS):
         return _seals(k, file, arg if cmd == F_ADD_SEALS else None)
+    if cmd in (F_GET_RW_HINT, F_SET_RW_HINT) and not k.version.before("4.13"):
+        return _rw_hint(k, file.f_inode, arg, cmd == F_SET_RW_HINT)
     return -EINVAL
 
 
@@ -253,6 +270,13 @@ def sys_ioctl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
         on = k.usercopy.get_user(arg, 4)
         file.f_flags = file.f_flags | O_NONBLOCK if on else file.f_flags & ~O_NONBLOCK
         k.vfs.mirror.file_flags(file)
+        return 0
+    if cmd == FIOASYNC:
+        flag = FASYNC if k.usercopy.get_user(arg, 4) else 0
+        if flag != file.f_flags & FASYNC:
+            if not file.f_op.fasync:
+                return -ENOTTY
+            fasync(k, fd, file, bool(flag))
         return 0
     if cmd == FIGETBSZ:
         k.usercopy.put_user(arg, 4, file.f_inode.i_sb.s_blocksize)

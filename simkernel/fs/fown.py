@@ -8,3 +8,6 @@ class Owner(Protocol):
 
     def forget(self) -> None:
         """The file is closed, or O_ASYNC taken back."""
+
+    def disown(self) -> None:
+        """Nobody is to be told any more."""

@@ -123,7 +123,7 @@ def _host_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
 
 HOST_STREAM_FOPS = FileOperations(
     "pipefifo_fops", read_iter="hostio_read", write_iter="hostio_write", llseek="no_llseek", poll=_host_poll,
-    ioctl=_host_ioctl, stream=True,
+    ioctl=_host_ioctl, fasync=True, stream=True,
 )  # fmt: skip
 
 
@@ -296,17 +296,17 @@ def _tty_open(k: FsKernel, inode: Inode, file: File) -> int:
 
 CONSOLE_FOPS = FileOperations(
     "console_fops", read_iter="tty_read", write_iter="tty_write", llseek="no_llseek", poll=_tty_poll,
-    ioctl=_tty_ioctl, open=_console_open,
+    ioctl=_tty_ioctl, open=_console_open, fasync=True,
 )  # fmt: skip
 TTY_FOPS = FileOperations(
     "tty_fops", read_iter="tty_read", write_iter="tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
-    open=_tty_open,
+    open=_tty_open, fasync=True,
 )  # fmt: skip
 CONSOLE_FOPS_5_11 = FileOperations(
     "console_fops", read="tty_read", write="tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
-    open=_console_open,
+    open=_console_open, fasync=True,
 )  # fmt: skip
 TTY_FOPS_5_11 = FileOperations(
     "tty_fops", read="tty_read", write="tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
-    open=_tty_open,
+    open=_tty_open, fasync=True,
 )  # fmt: skip

@@ -130,6 +130,7 @@ class FileOperations:
     fsync: Callable[[Board, File], int | Body] | None = None
     iterate: bool = False  # a directory
     stream: bool = False  # stream_open(): no position at all
+    fasync: bool = False  # O_ASYNC: its owner can be told of changes
     splice: bool | None = None  # splice_read; None: where there is a read_iter
     setfl: Callable[[Board, File, int], None] | None = None  # check_flags
     show_fdinfo: Callable[[Board, File], str] | None = None  # the lines that /proc/PID/fdinfo/FD has more
@@ -201,7 +202,7 @@ class Inode:
     __slots__ = (
         "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_fop", "i_gid", "i_ino", "i_mapping",
         "i_mode", "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_state", "i_uid", "i_writecount", "locks", "mapped",
-        "mtime", "seals", "version", "xattrs",
+        "mtime", "rw_hint", "seals", "version", "xattrs",
     )  # fmt: skip
 
     # dentries of this directory stay in the dcache for ever (tmpfs, sysfs); False: ask lookup() each time (proc pids)
@@ -223,6 +224,7 @@ class Inode:
         self.i_count = 0  # open files
         self.i_writecount = 0  # writers (>0) or execve denying write (<0)
         self.locks: FileLocks | None = None
+        self.rw_hint = 0  # i_write_hint
         self.seals, self.version, self.mapped = F_SEAL_SEAL, 0, False  # mapped: once, and perhaps still
         self.xattrs: dict[bytes, bytes] | None = None  # extended attributes, oldest first
 

@@ -199,7 +199,7 @@ def _fdinfo(k: FsKernel, file: File) -> str:
 
 INOTIFY_FOPS = FileOperations(
     "inotify_fops", read="inotify_read", llseek="noop_llseek", poll=_poll, ioctl=_ioctl, release=_release,
-    show_fdinfo=_fdinfo,
+    show_fdinfo=_fdinfo, fasync=True,
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.fcntl import FASYNC
 from arch.records import dataclass
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.face import KernelFace
@@ -44,7 +45,10 @@ class Leases:
 
     def drop(self, k: KernelFace, lease: Lease) -> None:
         """lease_modify(F_UNLCK)."""
-        inode = lease.file.f_inode
+        file, inode = lease.file, lease.file.f_inode
+        if file.f_owner is not None:
+            file.f_owner.disown()
+        file.f_flags &= ~FASYNC
         self.held[inode].remove(lease)
         if not self.held[inode]:
             del self.held[inode]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.capability import CAP_LEASE
 from arch.abi.errno import EACCES, EAGAIN, EINVAL, ETIME, EWOULDBLOCK
-from arch.abi.fcntl import F_OWNER_PID, F_RDLCK, F_UNLCK, F_WRLCK, O_ACCMODE, O_NONBLOCK, O_RDONLY
+from arch.abi.fcntl import F_OWNER_PID, F_RDLCK, F_UNLCK, F_WRLCK, FASYNC, O_ACCMODE, O_NONBLOCK, O_RDONLY
 from arch.abi.signal import POLL_MSG
 from arch.abi.time import NSEC_PER_SEC
 from simkernel.fs import constants as c
@@ -47,6 +47,8 @@ def set_lease(k: FsKernel, fd: int, file: File, kind: int) -> int:
         held.kind = held.target = kind
         k.wake_up(leases.broken, 0)
         return 0
+    file.f_flags |= FASYNC  # fasync_insert_entry()
+    k.vfs.mirror.file_flags(file)
     leases.held.setdefault(inode, []).append(Lease(file, fd, kind, kind, k.current.tgid, k.vfs.next_lock_place()))
     if not owner_of(file).pid:
         f_setown(k, file, F_OWNER_PID, k.current.tgid)

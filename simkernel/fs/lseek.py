@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL, ENXIO, EOVERFLOW, ESPIPE  # fmt: skip
 from arch.abi.fcntl import SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET
 from simkernel.fs import constants as c
+from simkernel.fs.devices import kmsg_seek
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.kernel.face import Body, Steps
@@ -30,10 +31,16 @@ def llseek(k: FsKernel, file: File, offset: int, whence: int) -> int:
     inode = file.f_inode
     if kind == "dcache_dir_lseek" and whence not in (SEEK_SET, SEEK_CUR):
         return -EINVAL
-    if kind == "memory_lseek" and whence not in (SEEK_SET, SEEK_CUR):
+    if kind in ("memory_lseek", "mem_lseek", "seq_lseek") and whence not in (SEEK_SET, SEEK_CUR):
         return -EINVAL
-    if kind == "seq_lseek" and whence not in (SEEK_SET, SEEK_CUR):
-        return -EINVAL
+    if kind == "tracing_lseek":
+        if not file.f_mode & c.FMODE_READ:
+            k.vfs.mirror.set_pos(file, 0)
+            return 0
+        if whence not in (SEEK_SET, SEEK_CUR):
+            return -EINVAL
+    if kind == "devkmsg_llseek":
+        return kmsg_seek(k, file, offset, whence)
     inode.getattr()
     size = inode.i_size
     if whence == SEEK_CUR:

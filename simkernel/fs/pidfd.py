@@ -57,7 +57,7 @@ def _fdinfo(k: FsKernel, file: File) -> str:
     return f"Pid:\t{k.tasks.number_in(mine, task.pid)}\nNSpid:{shown}\n"
 
 
-PIDFD_FOPS = FileOperations("pidfd_fops", llseek="noop_llseek", poll=_poll, show_fdinfo=_fdinfo)
+PIDFD_FOPS = FileOperations("pidfd_fops", llseek="no_llseek", poll=_poll, show_fdinfo=_fdinfo)
 
 
 class PidFds:

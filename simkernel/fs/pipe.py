@@ -35,6 +35,7 @@ from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.task import WaitQueue
 
 PIPE_DEF_BUFFERS = 16
+KMALLOC_MAX_SIZE = 4 << 20  # bytes
 PIPE_OBJECT_SIZE = 2048  # bytes: struct pipe_inode_info, its buffers, inode and dentry, as their caches round them
 
 
@@ -179,6 +180,8 @@ class Pipe:
             return -EPERM
         if rounded >> PAGE_SHIFT < len(self.bufs):
             return -EBUSY
+        if rounded >> PAGE_SHIFT > KMALLOC_MAX_SIZE // k.types.sizeof("struct pipe_buffer"):
+            return -ENOMEM
         self.user.pipe_bufs = total
         self.slots = rounded >> PAGE_SHIFT
         k.wake_up(self.wr_wait)
@@ -454,7 +457,7 @@ def fifo_open(k: FsKernel, inode: Inode, file: File) -> Body:
 
 PIPEFIFO_FOPS = FileOperations(
     "pipefifo_fops", read_iter="pipe_read", write_iter="pipe_write", llseek="no_llseek", poll=pipe_poll,
-    ioctl=pipe_ioctl, open=fifo_open, release=pipe_release, stream=True,
+    ioctl=pipe_ioctl, open=fifo_open, release=pipe_release, fasync=True, stream=True,
 )  # fmt: skip
 
 

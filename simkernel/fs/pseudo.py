@@ -15,6 +15,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.stat import DT_DIR, DT_LNK, DT_REG, S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs import seeking
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, FileOperations, Inode, Path, SuperBlock
 from simkernel.fs.nodes import Node, OpenNode, OpenText
@@ -44,7 +45,7 @@ class PseudoSuper(SuperBlock):
         self.simple_setattr = fs_name not in KERNFS
         self.s_blocksize = blocksize
         self.file_fops = file_fops
-        self.dir_fops = dir_fops or PSEUDO_DIR_OPERATIONS
+        self.dir_fops = dir_fops or (SEEKING_DIR_OPERATIONS if fs_name in SEEKING_DIRS else PSEUDO_DIR_OPERATIONS)
         self.newest_first = newest_first
         self.order = order
         self.file_size = file_size
@@ -71,7 +72,7 @@ class PseudoInode(Inode):
     __slots__ = ("node", "prune_at")
     i_sb: PseudoSuper
 
-    def __init__(self, sb: PseudoSuper, node: Node, name: str) -> None:
+    def __init__(self, sb: PseudoSuper, node: Node, name: str, parent: str = "") -> None:
         if node.is_dir:
             kind = S_IFDIR
         else:
@@ -86,7 +87,7 @@ class PseudoInode(Inode):
             self.i_fop = sb.dir_fops
             self.i_nlink = 2 + sum(1 for n in self._static().values() if n.is_dir)
         elif kind == S_IFREG:
-            self.i_fop = node.fops or sb.file_fops(node, name)
+            self.i_fop = seeking.placed(node.fops or sb.file_fops(node, name), sb.fs_name, parent, name)
             self.i_size = node.size or sb.file_size
         elif kind == S_IFLNK:
             self.i_size = node.size
@@ -129,7 +130,7 @@ class PseudoInode(Inode):
             self._forget(parent, known)
         if len(children) >= self.prune_at:
             self._prune(parent, children)
-        child = parent.add(name, PseudoInode(self.i_sb, node, name))
+        child = parent.add(name, PseudoInode(self.i_sb, node, name, parent.name))
         security = self.i_sb.vfs.security
         if security.watched:
             try:
@@ -245,6 +246,7 @@ def open_node(k: FsKernel, inode: Inode, file: File) -> int:
     """Open the node; the handle becomes private_data."""
     assert isinstance(inode, PseudoInode)
     file.private_data = inode.node.open(file.f_flags)
+    seeking.opened(file)
     return 0
 
 
@@ -484,6 +486,13 @@ def proc_sys_write_5_8(k: FsKernel, file: int, buf: int, count: int, ppos: int) 
 
 PSEUDO_DIR_OPERATIONS = FileOperations(
     "simple_dir_operations", read="generic_read_dir", llseek="dcache_dir_lseek", iterate=True,
+    fsync=lambda k, file: 0,
+)  # fmt: skip
+
+
+SEEKING_DIRS = ("proc", "sysfs", "cgroup2")  # whose directories seek as files do
+SEEKING_DIR_OPERATIONS = FileOperations(
+    "simple_dir_operations", read="generic_read_dir", llseek="generic_file_llseek", iterate=True,
     fsync=lambda k, file: 0,
 )  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN, EINVAL
+from arch.abi.errno import EAGAIN, ECANCELED, EINVAL, ENOTTY
 from arch.abi.fcntl import O_CLOEXEC, O_NONBLOCK, O_RDWR
+from arch.abi.ioctl import TFD_IOC_SET_TICKS
 from arch.abi.poll import POLLIN
 from arch.abi.time import (
     CLOCK_BOOTTIME,
@@ -36,6 +37,8 @@ class TimerFd:
         self.expires = 0  # in CLOCK_MONOTONIC ns; 0 is disarmed
         self.interval = 0
         self.settime_flags = 0
+        self.may_cancel = False  # who waits is to hear when the wall clock is set
+        self.realtime_offset = k.clock.realtime_offset_ns  # as far as its reader knows
         self.timer: Event | None = None
         self.hrtimer = k.hrtimers.make("timerfd_tmrproc", clock_id, HRTIMER_MODE_ABS)
         self.wqh = WaitQueue("timerfd")
@@ -70,6 +73,32 @@ class TimerFd:
             self.timer = None
         self.k.wake_up(self.wqh, 0)
 
+    def follow(self, flags: int) -> None:
+        """timerfd_setup_cancel(): an absolute time of the wall clock moves with it, and its reader may want to know."""
+        by_wall = self.clock_id in (CLOCK_REALTIME, CLOCK_REALTIME_ALARM) and bool(flags & TFD_TIMER_ABSTIME)
+        self.may_cancel = by_wall and bool(flags & TFD_TIMER_CANCEL_ON_SET)
+        if by_wall:
+            self.k.clock.when_set[self.jumped] = None
+        else:
+            self.k.clock.when_set.pop(self.jumped, None)
+
+    def jumped(self, ns: int) -> None:
+        """timerfd_clock_was_set()."""
+        if self.expires:
+            ticks = self.ticks
+            self.arm(max(self.expires - ns, 1), self.interval)
+            self.ticks = ticks
+        if self.may_cancel:
+            self.ticks += 1
+            self.k.wake_up(self.wqh, 0)
+
+    def canceled(self) -> bool:
+        """timerfd_canceled(): once for each time that the clock was set."""
+        if not self.may_cancel or self.realtime_offset == self.k.clock.realtime_offset_ns:
+            return False
+        self.realtime_offset = self.k.clock.realtime_offset_ns
+        return True
+
     def left(self) -> tuple[int, int]:
         """(time to the next expiry, interval) in ns."""
         return (max(0, self.expires - self.k.clock.now_ns) if self.expires else 0), self.interval
@@ -90,6 +119,9 @@ def timerfd_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -
         ret = yield k.wait(ctx.wqh)
         if ret < 0:
             return ret
+    if ctx.canceled():
+        ctx.ticks = 0
+        return -ECANCELED
     k.usercopy.put_user(buf, 8, ctx.ticks)
     ctx.ticks = 0
     return 8
@@ -104,6 +136,7 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
 
 def _release(k: FsKernel, file: File) -> None:
     k.clock.cancel(file.private_data.timer)
+    k.clock.when_set.pop(file.private_data.jumped, None)
     k.hrtimers.free(file.private_data.hrtimer)
 
 
@@ -117,9 +150,23 @@ def _fdinfo(k: FsKernel, file: File) -> str:
     )
 
 
+def _ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
+    """timerfd_ioctl(): TFD_IOC_SET_TICKS.  EINVAL, ECANCELED, ENOTTY."""
+    if cmd != TFD_IOC_SET_TICKS:
+        return -ENOTTY
+    ticks, ctx = k.usercopy.get_user(arg, 8), file.private_data
+    if not ticks:
+        return -EINVAL
+    if ctx.canceled():
+        return -ECANCELED
+    ctx.ticks = ticks
+    k.wake_up(ctx.wqh, 0)
+    return 0
+
+
 TIMERFD_FOPS = FileOperations(
-    "timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, release=_release, show_fdinfo=_fdinfo
-)
+    "timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, ioctl=_ioctl, release=_release, show_fdinfo=_fdinfo
+)  # fmt: skip
 
 
 @syscall("timerfd_create", "int clockid, int flags", source="fs/timerfd.c")
@@ -176,6 +223,9 @@ def settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int, word: int) 
     ctx.hrtimer.mode = HRTIMER_MODE_ABS if flags & TFD_TIMER_ABSTIME else HRTIMER_MODE_REL
     ctx.arm(expires, interval or 0)
     ctx.settime_flags = flags & (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
+    ctx.follow(flags)
+    if expires and ctx.canceled():
+        return -ECANCELED
     if otmr:
         _put_spec(k, otmr, old, word)
     return 0

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from arch.abi.capability import CAP_SYS_PTRACE
 from arch.abi.errno import EAGAIN, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, ESRCH
-from arch.abi.fcntl import O_CLOEXEC, O_NONBLOCK, O_RDWR
+from arch.abi.fcntl import O_CLOEXEC, O_NONBLOCK, O_RDONLY
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import POLLERR, POLLIN
 from arch.abi.userfaultfd import (
@@ -417,5 +417,5 @@ def sys_userfaultfd(k: FsKernel, flags: int) -> int:
         return -EINVAL
     k.vfs.secure_anon("[userfaultfd]")
     return k.vfs.anon_inode_getfd(
-        k, "[userfaultfd]", USERFAULTFD_FOPS, Context(k, mm, flags), O_RDWR | flags & (O_CLOEXEC | O_NONBLOCK)
+        k, "[userfaultfd]", USERFAULTFD_FOPS, Context(k, mm, flags), O_RDONLY | flags & (O_CLOEXEC | O_NONBLOCK)
     )

@@ -344,6 +344,8 @@ class Vfs:
             mode_bits |= c.FMODE_CAN_READ
         if f_op.write or f_op.write_iter:
             mode_bits |= c.FMODE_CAN_WRITE
+        if f_op.llseek != "no_llseek" and self.k.version.at_least("6.0"):
+            mode_bits |= c.FMODE_LSEEK
         file.f_mode = mode_bits | c.FMODE_OPENED
         self.mirror.file_flags(file)
         return file

@@ -188,4 +188,4 @@ def _release(k: NetKernel, file: File) -> None:
     ring_in(file).release()
 
 
-IO_URING_FOPS = FileOperations("io_uring_fops", llseek="noop_llseek", mmap=_mmap, poll=_poll, release=_release)
+IO_URING_FOPS = FileOperations("io_uring_fops", llseek="no_llseek", mmap=_mmap, poll=_poll, release=_release)

@@ -57,6 +57,7 @@ from simkernel.kernel.task import SignalStruct, Task, WaitQueue
 MQUEUE_MAGIC = 0x19800202
 FILENT_SIZE = 80
 MSG_MSG_WORDS = NODE_WORDS = 6  # sizeof(struct msg_msg), sizeof(struct posix_msg_tree_node), in words
+DIRENT_SIZE = 20  # bytes that the directory grows by
 QUEUE_SIZE = 1024  # bytes of memory: a queue with its dentry
 
 
@@ -110,16 +111,19 @@ class MqDirectory(Inode):
     def __init__(self, k: IpcKernel, sb: SuperBlock) -> None:
         super().__init__(sb, S_IFDIR | 0o1777)
         self.k = k
+        self.i_size = 2 * DIRENT_SIZE
 
     def unlink(self, parent: Dentry, victim: Dentry) -> None:
         """mqueue_unlink()."""
         victim.inode.i_nlink -= 1
         parent.drop(victim)
+        self.i_size -= DIRENT_SIZE
 
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """mqueue_create(): with the default attributes."""
         inode = MqInode(self.k, mode, DFLT_MSG, DFLT_MSGSIZE)
         inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
+        self.i_size += DIRENT_SIZE
         return parent.add(name, inode)
 
 
@@ -248,6 +252,7 @@ def _new_queue(k: IpcKernel, root: Dentry, name: str, mode: int, attr: list[int]
     inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
     k.vfs.security.alloc_inode(inode, ENOMEM)
     made = root.add(name, inode)
+    root.inode.i_size += DIRENT_SIZE
     k.vfs.security.ask("d_instantiate", made, inode)
     return made
 
@@ -275,7 +280,7 @@ def do_mq_open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> i
 
 
 def _open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> int:
-    wanted = _read_attr(k, attr) if attr and oflag & O_CREAT else None
+    wanted = _read_attr(k, attr) if attr else None
     name, root, files = _name(k, u_name), k.mqueue.sb.s_root, files_of(k.current)
     fd: int = files.get_unused_fd(bool(oflag & O_CLOEXEC))
     try:
@@ -306,7 +311,13 @@ def _open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> int:
         files.put_unused_fd(fd)
         file.put()
         raise
-    file.f_mode |= c.FMODE_OPENED | c.FMODE_LSEEK | (c.FMODE_CAN_READ if file.f_mode & c.FMODE_READ else 0)
+    file.f_mode |= (
+        c.FMODE_OPENED
+        | c.FMODE_LSEEK
+        | c.FMODE_PREAD
+        | c.FMODE_PWRITE
+        | (c.FMODE_CAN_READ if file.f_mode & c.FMODE_READ else 0)
+    )
     k.vfs.mirror.file_flags(file)
     files.install(fd, file)
     return fd

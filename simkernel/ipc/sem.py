@@ -24,6 +24,7 @@ from arch.abi.ipc import (
     SEM_STAT_ANY,
     SEM_UNDO,
     SEMAEM,
+    SEMUME,
     SEMVMX,
     SETALL,
     SETVAL,
@@ -247,7 +248,7 @@ def _info(k: IpcKernel, cmd: int, addr: int) -> int:
     if cmd == SEM_INFO:
         sets = [sma for sma in ns if isinstance(sma, SemArray)]
         usz, aem = len(sets), sum(len(sma.sems) for sma in sets)
-    raw = struct.pack(order_of(k) + "10i", mns, mni, mns, mns, msl, opm, msl, usz, SEMVMX, aem)
+    raw = struct.pack(order_of(k) + "10i", mns, mni, mns, mns, msl, opm, SEMUME, usz, SEMVMX, aem)
     k.usercopy.copy_to_user(addr, raw)
     return ns.highest
 

@@ -218,7 +218,8 @@ def _begins_at(vma: Vma, address: int) -> bool:
 
 
 def _pages(segment: Segment) -> int:
-    return segment.file.f_inode.i_blocks * 512 // PAGE_SIZE
+    mapping = segment.file.f_inode.i_mapping
+    return mapping.nrpages if mapping is not None else 0
 
 
 def _info(k: IpcKernel, cmd: int, buf: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import struct
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
@@ -20,6 +19,8 @@ from simkernel.kernel.security import ask
 
 OBJECT_SIZE = 256  # bytes of one, without what is in it
 MESSAGE_SIZE = 64  # bytes of a struct msg_msg, without the text
+INVALID_ID = 0xFFFFFFFF  # no user and no group
+MIN_CYCLE = 64  # ipc_min_cycle: so many indexes are gone through before one is used again
 SEQ_SHIFT = 15  # ipcid_seq_shift: an identifier is index + sequence number << 15
 
 
@@ -106,9 +107,12 @@ class IpcObject:
         return head + struct.pack("<HHHHII", self.mode, 0, self.seq, 0, 0, 0)
 
     def set_perm(self, k: KernelFace, raw: bytes) -> None:
-        """ipc_update_perm(): owner, group and mode of a struct ipc64_perm."""
+        """ipc_update_perm(): owner, group and mode of a struct ipc64_perm.  EINVAL."""
         order = order_of(k)
-        self.uid, self.gid = struct.unpack_from(order + "II", raw, 4)
+        uid, gid = struct.unpack_from(order + "II", raw, 4)
+        if INVALID_ID in (uid, gid):
+            raise KernelError(EINVAL)
+        self.uid, self.gid = uid, gid
         mode = struct.unpack_from(order + ("I" if k.arch.word == 8 else "H"), raw, 20)[0]
         self.mode = self.mode & ~S_IRWXUGO | mode & S_IRWXUGO
         self.ctime = seconds(k)
@@ -151,20 +155,24 @@ class IpcIds(Generic[T]):
         self.seq = 0
         self.last = -1
         self.next_id = -1  # what the next one is to be called, if that is free; -1: nobody asked
-        self._free: list[int] = []  # heap of indexes below the highest ever used
-        self._next = 0  # the lowest never used
+        self._idr_next = 0  # where idr_alloc_cyclic() begins
         self._by_key: dict[int, T] = {}
 
     def __iter__(self) -> Iterator[T]:
         return iter([self.by_index[index] for index in sorted(self.by_index)])
 
     def add(self, item: T, limit: int) -> int:
-        """ipc_addid(): its identifier.  The index is the lowest free one, the sequence number grows when it falls."""
+        """ipc_addid(): its identifier.  The sequence number grows when the index falls."""
         if len(self.by_index) >= min(limit, IPCMNI):
             item.give()
             raise KernelError(ENOSPC)
         asked = self.next_id
-        index = self._free_index(asked & (1 << SEQ_SHIFT) - 1 if asked >= 0 else 0)
+        if asked >= 0:
+            index = self._free_from(asked & (1 << SEQ_SHIFT) - 1, IPCMNI)
+        elif item.kernel.version.before("5.2"):
+            index = self._free_from(0, IPCMNI)
+        else:
+            index = self._next_index()
         if item.key != IPC_PRIVATE:
             self._by_key[item.key] = item
         if asked >= 0:
@@ -177,21 +185,17 @@ class IpcIds(Generic[T]):
         self.by_index[index] = item
         return item.id
 
-    def _free_index(self, least: int) -> int:
-        """idr_alloc(): the lowest free index from `least` on."""
-        if least >= self._next:
-            for index in range(self._next, least):
-                heapq.heappush(self._free, index)
-            self._next = least + 1
-            return least
-        if self._free and self._free[0] >= least:
-            return heapq.heappop(self._free)
-        index = min((free for free in self._free if free >= least), default=self._next)
-        if index == self._next:
-            self._next += 1
-        else:
-            self._free.remove(index)
-            heapq.heapify(self._free)
+    def _free_from(self, least: int, end: int) -> int:
+        """idr_alloc(): the lowest free index from `least` on; `end` when there is none."""
+        return next((index for index in range(least, end) if index not in self.by_index), end)
+
+    def _next_index(self) -> int:
+        """idr_alloc_cyclic(): the first free one behind the last, among half as many again as are in use."""
+        end = min(max(len(self.by_index) * 3 // 2, MIN_CYCLE), IPCMNI)
+        index = self._free_from(self._idr_next, end)
+        if index >= end:
+            index = self._free_from(0, end)
+        self._idr_next = index + 1
         return index
 
     def remove(self, item: T) -> None:
@@ -199,7 +203,6 @@ class IpcIds(Generic[T]):
         index = item.id & (1 << SEQ_SHIFT) - 1
         if self.by_index.get(index) is item:
             del self.by_index[index]
-            heapq.heappush(self._free, index)
             self.hide(item)
             item.ask(item.kernel, "free_security")
             item.give()

@@ -52,6 +52,7 @@ class Clock:
         "next_event_ns",
         "realtime_offset_ns",
         "tai_offset",
+        "when_set",
     )
 
     def __init__(self) -> None:
@@ -62,6 +63,7 @@ class Clock:
         self.idle_ns = 0
         self.next_event_ns = KTIME_MAX
         self.realtime_offset_ns = BOOT_REALTIME_NS
+        self.when_set: dict[Callable[[int], object], None] = {}  # told by how many ns the wall clock jumped
         self.tai_offset = 0  # seconds of CLOCK_TAI before CLOCK_REALTIME
 
     @property
@@ -73,6 +75,13 @@ class Clock:
     def realtime_ns(self) -> int:
         """CLOCK_REALTIME."""
         return self._now + self.realtime_offset_ns
+
+    def set_realtime(self, ns: int) -> None:
+        """clock_was_set(): the wall clock shows this from now on, and what goes by it hears of the jump."""
+        jump = ns - self.realtime_ns
+        self.realtime_offset_ns += jump
+        for hear in list(self.when_set):
+            hear(jump)
 
     def advance(self, ns: int) -> None:
         """Work was done that costs this much."""

@@ -98,6 +98,10 @@ class Files(Protocol):
         """The file behind a descriptor, or KernelError(EBADF)."""
         ...
 
+    def fget(self, fd: int) -> MappedFile:
+        """The current task's; KernelError(EBADF) also for one that is a place only (O_PATH)."""
+        ...
+
     def epoll_target(self, epoll: MappedFile, fd: int, which: int) -> int:
         """get_epoll_tfile_raw_ptr(): the struct file that an epoll watches by this number, or -errno."""
         ...

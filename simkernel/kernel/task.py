@@ -138,6 +138,7 @@ class PosixTimer:
         self.cpu_event: CpuEvent | None = None  # of a timer by CPU time
         self.counts: Task | None = None  # whose time that is
         self.hrtimer: HrTimer | None = None  # of one by a clock
+        self.jumped: Callable[[int], None] | None = None  # what hears of the wall clock's being set
         self.overrun = 0  # of the signal that was taken last
         self.missed = 0  # expirations since the signal that nobody has taken yet
         self.sigqueue = SigInfo(sig, SI_TIMER)  # the last one sent

@@ -79,6 +79,7 @@ PERF_FOPS = FileOperations(
     ioctl=perf_ioctl,
     mmap=perf_mmap,
     release=perf_release,
+    fasync=True,
 )
 
 

@@ -172,11 +172,11 @@ def _operations(name: str, opened: Callable[[FsKernel, Inode, File], int]) -> tu
     return (
         FileOperations(
             name, read="tty_read", write="tty_write", llseek="no_llseek", poll=_poll, ioctl=_ioctl, open=opened,
-            release=_release,
+            release=_release, fasync=True,
         ),
         FileOperations(
             name, read_iter="tty_read", write_iter="tty_write", llseek="no_llseek", poll=_poll, ioctl=_ioctl,
-            open=opened, release=_release, splice=True,
+            open=opened, release=_release, fasync=True, splice=True,
         ),
     )  # fmt: skip
 

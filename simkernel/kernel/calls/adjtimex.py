@@ -79,7 +79,8 @@ def do_adjtimex(k: KernelFace, txc: int) -> int:
             part = get(after + word, word)
             if not 0 <= part < (NSEC_PER_SEC if modes & ADJ_NANO else NSEC_PER_SEC // 1000):
                 raise KernelError(EINVAL)
-            k.clock.realtime_offset_ns += get(after, word) * NSEC_PER_SEC + part * (1 if modes & ADJ_NANO else 1000)
+            jump = get(after, word) * NSEC_PER_SEC + part * (1 if modes & ADJ_NANO else 1000)
+            k.clock.set_realtime(k.clock.realtime_ns + jump)
     offset = _adjust(k.clock, ntp, modes, lambda name: get(*_where(k, name)), get(tick_at, word))
     values = {**ntp.values, "precision": 1, "tolerance": TOLERANCE, "offset": offset}
     for name in LONGS:

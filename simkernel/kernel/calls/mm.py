@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.capability import CAP_IPC_LOCK
-from arch.abi.errno import EACCES, EAGAIN, EBADF, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM
+from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
@@ -131,11 +131,7 @@ def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: 
 
 
 def _mmap(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:
-    file = None
-    if not flags & MAP_ANONYMOUS:
-        file = k.vfs.file_of(k, k.current, fd)
-        if file is None:
-            raise KernelError(EBADF)
+    file = None if flags & MAP_ANONYMOUS else k.vfs.fget(fd)
     k.mm.mapping_file = file
     address = file.addr if file is not None else 0
     return (yield k.call("vm_mmap_pgoff", address, addr, length, prot, flags, pgoff))

@@ -160,5 +160,5 @@ def sys_cacheflush(k: KernelFace, start: int, end: int, flags: int) -> int:
 @syscall("stime", "long *tptr", source="kernel/time/time.c")
 def sys_stime(k: KernelFace, tptr: int) -> int:
     """Set the wall clock in seconds."""
-    k.clock.realtime_offset_ns = k.usercopy.get_user(tptr, k.arch.word, signed=True) * 10**9 - k.clock.now_ns
+    k.clock.set_realtime(k.usercopy.get_user(tptr, k.arch.word, signed=True) * 10**9)
     return 0

@@ -150,7 +150,7 @@ def sys_clock_settime(k: KernelFace, which: int, tp: int) -> int:
         raise KernelError(EINVAL)
     time = read_timespec(k, tp)
     _may_set_time(k, time)
-    k.clock.realtime_offset_ns = time - k.clock.now_ns
+    k.clock.set_realtime(time)
     return 0
 
 
@@ -174,7 +174,7 @@ def sys_settimeofday(k: KernelFace, tv: int, tz: int) -> int:
         raise KernelError(EINVAL)
     _may_set_time(k, seconds * NSEC_PER_SEC + us * 1000)
     if tv:
-        k.clock.realtime_offset_ns = seconds * NSEC_PER_SEC + us * 1000 - k.clock.now_ns
+        k.clock.set_realtime(seconds * NSEC_PER_SEC + us * 1000)
     return 0
 
 
@@ -206,17 +206,31 @@ def sys_times(k: KernelFace, tbuf: int) -> int:
 # -- sleeping -----------------------------------------------------------------------------------------------------
 
 
+WALL_CLOCKS = (CLOCK_REALTIME, CLOCK_REALTIME_ALARM, CLOCK_TAI)
+
+
 @kernel_function(
     "long hrtimer_nanosleep(ktime_t rqtp, const int mode, const clockid_t clockid)", source="kernel/time/hrtimer.c"
 )
 def hrtimer_nanosleep(k: KernelFace, until: int, mode: int, clockid: int) -> Body:
     """Sleep until an absolute time of the monotonic clock; 0 or -ERESTART_RESTARTBLOCK when interrupted."""
-    k.current.sleep_clock = clockid
-    k.current.sleeps_until = until
-    while k.clock.now_ns < until:
-        result = yield k.call("do_nanosleep", 0, 0)
-        if result:
-            raise KernelError(ERESTART_RESTARTBLOCK)
+    task = k.current
+    task.sleep_clock = clockid
+    task.sleeps_until = until
+
+    def jumped(ns: int) -> None:
+        task.sleeps_until -= ns
+        k.cpus.wake_task(task)
+
+    if clockid in WALL_CLOCKS and task.sleep_request[1] == HRTIMER_MODE_ABS:
+        k.clock.when_set[jumped] = None
+    try:
+        while k.clock.now_ns < task.sleeps_until:
+            result = yield k.call("do_nanosleep", 0, 0)
+            if result:
+                raise KernelError(ERESTART_RESTARTBLOCK)
+    finally:
+        k.clock.when_set.pop(jumped, None)
     return 0
 
 
@@ -354,7 +368,12 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
         timer.counts = owner_of_clock(k, which)
     else:
         timers[number].hrtimer = k.hrtimers.make("posix_timer_fn", which, HRTIMER_MODE_ABS)
-    k.usercopy.put_user(out, 4, number)
+    try:
+        k.usercopy.put_user(out, 4, number)
+    except KernelError:
+        del timers[number]
+        _free(k, timer)
+        raise
     return 0
 
 
@@ -370,8 +389,9 @@ WITHOUT_TIMERS = (CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME_CO
 
 def _fire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
     timer.event = timer.cpu_event = None
-    if timer.notify != SIGEV_NONE:
-        target = k.tasks.by_pid.get(timer.tid) if timer.notify == SIGEV_THREAD_ID else None
+    target = k.tasks.by_pid.get(timer.tid) if timer.notify == SIGEV_THREAD_ID else None
+    gone = timer.notify == SIGEV_THREAD_ID and (target is None or bool(target.exit_state))
+    if timer.notify != SIGEV_NONE and not gone:
         if timer.sigqueue.queued:
             timer.missed += 1  # its signal waits: nobody learns of this one but by the count
         else:
@@ -409,7 +429,23 @@ def _arm(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
         timer.counts.signal.cpu_events.append(timer.cpu_event)
 
 
+def _follow(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
+    """An absolute time of the wall clock comes sooner or later when that is set."""
+
+    def jumped(ns: int) -> None:
+        if timer.event is not None:
+            k.clock.cancel(timer.event)
+            timer.expires = max(timer.expires - ns, k.clock.now_ns)
+            _arm(k, task, number, timer)
+
+    timer.jumped = jumped
+    k.clock.when_set[jumped] = None
+
+
 def _disarm(k: KernelFace, timer: PosixTimer) -> None:
+    if timer.jumped is not None:
+        k.clock.when_set.pop(timer.jumped, None)
+        timer.jumped = None
     k.clock.cancel(timer.event)
     if timer.hrtimer is not None:
         k.hrtimers.cancel(timer.hrtimer)
@@ -435,6 +471,8 @@ def _itimerspec(k: KernelFace, timer: PosixTimer) -> bytes:
 def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int) -> int:
     """EINVAL, EFAULT."""
     k.cpus.charge_user()
+    if not new:
+        raise KernelError(EINVAL)
     timer = _posix_timer(k, number)
     size = 2 * k.arch.word
     interval, value = read_timespec(k, new), read_timespec(k, new + size)
@@ -448,6 +486,8 @@ def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int
         base = value - clock_now(k, timer.clock) if flags & TIMER_ABSTIME else value
         used = _counts(timer)
         timer.expires = (k.clock.now_ns if used is None else used()) + max(base, 0)
+        if flags & TIMER_ABSTIME and timer.clock in WALL_CLOCKS:
+            _follow(k, k.current.group_leader, number, timer)
         _arm(k, k.current.group_leader, number, timer)
     if old:
         k.usercopy.copy_to_user(old, before)

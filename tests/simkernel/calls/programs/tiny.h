@@ -163,6 +163,9 @@ static void say(const char *format, ...)
 	flush();
 }
 
+/* a call, as it is written, and what it said */
+#define T(...) say("%s: %r\n", #__VA_ARGS__, sys(__VA_ARGS__))
+
 #ifdef __NR_fork
 #define fork() sys(__NR_fork)
 #else
