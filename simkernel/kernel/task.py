@@ -132,8 +132,7 @@ class PosixTimer:
 
     def __init__(self, clock: int, sig: int, value: int, tid: int, notify: int) -> None:
         self.clock, self.sig, self.value, self.tid, self.notify = clock, sig, value, tid, notify
-        self.interval_ns = 0
-        self.expires = 0  # ns
+        self.interval_ns = self.expires = 0
         self.event: Event | None = None
         self.cpu_event: CpuEvent | None = None  # of a timer by CPU time
         self.counts: Task | None = None  # whose time that is
