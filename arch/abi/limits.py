@@ -11,6 +11,7 @@ ULLONG_MAX = U64_MAX
 
 PAGE_SHIFT = 12  # every machine here has pages of 4 KiB
 PAGE_SIZE = 1 << PAGE_SHIFT
+KMALLOC_MAX_SIZE = 1 << 22  # bytes: MAX_ORDER 11
 PATH_MAX = 4096  # bytes, with the terminating zero
 NAME_MAX = 255
 XATTR_NAME_MAX = 255

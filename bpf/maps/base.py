@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.limits import KMALLOC_MAX_SIZE
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.records import dataclass
@@ -26,7 +27,6 @@ from bpf.maps.ring import Rings
 from bpf.maps.rows import MAP_TYPES
 from tracing.face import KernelMem
 
-KMALLOC_MAX_SIZE = 1 << 22  # MAX_ORDER 11, 4 KiB pages
 PCPU_MIN_UNIT_SIZE = 32 << 10
 BPF_F_ACCESS_MASK = uapi.BPF_F_RDONLY | uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRONLY | uapi.BPF_F_WRONLY_PROG
 SPIN_LOCK_SIZE = 4  # struct bpf_spin_lock

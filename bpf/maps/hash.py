@@ -13,13 +13,12 @@ from functools import partial
 from typing import ClassVar
 
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EPERM
-from arch.abi.limits import U32_MAX
+from arch.abi.limits import KMALLOC_MAX_SIZE, U32_MAX
 from arch.errors import CorruptMemory
 from bpf import uapi
 from bpf.maps import htab
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
-    KMALLOC_MAX_SIZE,
     PCPU_MIN_UNIT_SIZE,
     Board,
     BpfMap,

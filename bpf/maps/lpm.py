@@ -10,9 +10,10 @@ import bisect
 from collections.abc import Iterable
 
 from arch.abi.errno import EEXIST, EINVAL, ENOENT, ENOSPC, EPERM
+from arch.abi.limits import KMALLOC_MAX_SIZE
 from bpf import uapi
 from bpf.btf import Btf
-from bpf.maps.base import BPF_F_ACCESS_MASK, KMALLOC_MAX_SIZE, BpfMap, check_update_flags, flags_access_ok, refuse
+from bpf.maps.base import BPF_F_ACCESS_MASK, BpfMap, check_update_flags, flags_access_ok, refuse
 from bpf.maps.btf import check_struct_key
 from bpf.maps.rows import Probe, map_type
 

@@ -8,11 +8,11 @@ The owner is named by the kernel address of its struct; from user space by a des
 from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUPP, EPERM
+from arch.abi.limits import KMALLOC_MAX_SIZE
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
-    KMALLOC_MAX_SIZE,
     PCPU_MIN_UNIT_SIZE,
     Board,
     BpfMap,

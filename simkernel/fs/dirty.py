@@ -10,6 +10,7 @@ from simkernel.fs.mirror import Mirror
 from simkernel.kernel.page_events import Listening
 from simkernel.kernel.tracepoints import Tracepoints
 
+I_LINKABLE = 1 << 10  # a file without a name that may get one
 I_DIRTY_SYNC = 1
 I_DIRTY = 7  # and I_DIRTY_DATASYNC, I_DIRTY_PAGES
 EVENTS = ("writeback_mark_inode_dirty", "writeback_dirty_inode_start", "writeback_dirty_inode")

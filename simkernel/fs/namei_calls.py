@@ -30,6 +30,7 @@ from arch.abi.stat import (
 )
 from arch.errors import KernelError
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
+from simkernel.fs.dirty import I_LINKABLE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fsnotify import FS_ATTRIB
@@ -137,9 +138,10 @@ def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegate
     if old.inode.is_dir:
         return -EPERM
     ask(k, "inode_link", old_dentry, dir_, new_dentry)
-    if old.inode.i_nlink == 0 and old.hashed:
+    if old.inode.i_nlink == 0 and not old.inode.i_state & I_LINKABLE:
         return -ENOENT
     made = new.parent.inode.link(new.parent, new.name, old)
+    old.inode.i_state &= ~I_LINKABLE
     k.vfs.fsnotify.itself(old.inode, FS_ATTRIB)
     k.vfs.mirror.inode_changed(old.inode)
     return _made(k, new, made, new_inode=False)

@@ -13,6 +13,7 @@ from arch.abi.fcntl import (
     AT_FDCWD,
     O_CLOEXEC,
     O_CREAT,
+    O_DIRECTORY,
     O_EXCL,
     O_LARGEFILE,
     O_NOCTTY,
@@ -85,6 +86,10 @@ def _read_how(k: FsKernel, how: int) -> OpenHow:
 
 def _sys_open(k: FsKernel, dfd: int, filename: int, how: OpenHow) -> Body:
     vfs = k.vfs
+    if (
+        how.flags & O_CREAT and how.flags & O_DIRECTORY and k.version.at_least("6.1")
+    ):  # Linux: 6.3, and 6.1's later releases
+        return -EINVAL
     op = OpenFlags(how.flags, how.mode, how.resolve)
     name = Filename(k, get_path_name(k, filename, putter=""), filename, op, "do_sys_openat2")
     try:

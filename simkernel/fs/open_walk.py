@@ -21,6 +21,7 @@ from arch.abi.limits import PATH_MAX
 from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFMT, S_IFREG, dev_major, dev_minor
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.dirty import I_LINKABLE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.hooks import ACCESS_READ, ACCESS_WRITE, DEVICE_BLOCK, DEVICE_CHARACTER
@@ -270,5 +271,7 @@ def _tmpfile(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, in
     inode = dir_.tmpfile(where.dentry, op.mode & ~fs_of(vfs.k.current).umask, nd.cred)
     dentry = Dentry(f"#{inode.i_ino}", where.dentry, inode)
     dentry.hashed = False
+    if not op.flags & O_EXCL:
+        inode.i_state |= I_LINKABLE
     vfs.security.made(dir_, dentry, lambda: vfs.evict_if_unused(inode), tmpfile=True)
     return Path(where.mnt, dentry), op.flags & ~(O_TRUNC | O_CREAT | O_EXCL), False

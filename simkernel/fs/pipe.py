@@ -17,7 +17,7 @@ from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENFILE, ENOMEM, ENXIO, EPERM, EPIPE, ERESTARTSYS
 from arch.abi.fcntl import O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY
 from arch.abi.ioctl import FIONREAD
-from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.abi.limits import KMALLOC_MAX_SIZE, PAGE_SHIFT, PAGE_SIZE
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.abi.signal import SIGPIPE
 from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
@@ -35,7 +35,6 @@ from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.task import WaitQueue
 
 PIPE_DEF_BUFFERS = 16
-KMALLOC_MAX_SIZE = 4 << 20  # bytes
 PIPE_OBJECT_SIZE = 2048  # bytes: struct pipe_inode_info, its buffers, inode and dentry, as their caches round them
 
 

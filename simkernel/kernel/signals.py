@@ -91,6 +91,7 @@ class Signals:
         objects: Objects,
     ) -> None:
         self.board, self.arch, self.mem, self.types = board, arch, mem, types
+        self._stopped: list[SignalStruct] = []  # processes that were stopped, some of which go on again
         self.cpus, self.tasks, self.tracepoints = cpus, tasks, tracepoints
         self.users, self.objects = users, objects
         self.delivering: SigInfo | None = None  # of the frame that is being made
@@ -175,6 +176,8 @@ class Signals:
         signal = task.signal
         if signal.group_exiting:
             return sig == SIGKILL
+        if sig == SIGKILL:
+            signal.stop_reported, signal.continued = True, False  # nobody is told of the stop any more
         if bit(sig) & STOPS:
             self.flush(signal, bit(SIGCONT))
         elif sig == SIGCONT:
@@ -333,23 +336,36 @@ class Signals:
             thread.stop_ignored = False
             if thread is not task:
                 self.cpus.wake_signal(thread, False)
+        self._stopped.append(signal)
         self._tell_parent(task, 5, sig)
 
-    def is_orphaned(self, task: Task) -> bool:
-        """is_current_pgrp_orphaned(): nobody in the session could continue the group."""
+    def is_orphaned(self, pgid: int, session: int, ignored: Task | None = None) -> bool:
+        """will_become_orphaned_pgrp(): nobody in the session could continue the group."""
         for other in self.tasks.by_pid.values():
-            if other.pgid == task.pgid and other is other.group_leader and not other.exit_state:
+            if other.pgid == pgid and other is other.group_leader and other is not ignored and not other.exit_state:
                 parent = other.real_parent
-                if parent.pid != 1 and parent.pgid != task.pgid and parent.session == task.session:
+                if parent.pid != 1 and parent.pgid != pgid and parent.session == session:
                     return False
         return True
 
-    def orphaned_groups(self, task: Task) -> None:
-        """kill_orphaned_pgrp(): a stopped group that became orphaned gets HUP and CONT."""
-        for child in list(task.descendants()):
-            if child.signal.stopped and child.pgid != task.pgid and self.is_orphaned(child):
-                self.send(child, SIGHUP)
-                self.send(child, SIGCONT)
+    def orphaned_groups(self, task: Task, groups: set[int]) -> None:
+        """kill_orphaned_pgrp(): of the groups of those whose parent ended, and of its own, each that is stopped and became orphaned."""
+        self._stopped = [signal for signal in self._stopped if signal.stopped and signal.threads]
+        if not self._stopped:
+            return
+        leader = task.group_leader
+        parent = leader.real_parent
+        orphans = {pgid for pgid in groups if pgid != leader.pgid}
+        if parent.pgid != leader.pgid and parent.session == leader.session:
+            orphans.add(leader.pgid)
+        for pgid in sorted(orphans):
+            members = [t for t in self.tasks.by_pid.values() if t.pgid == pgid and t is t.group_leader]
+            if any(t.signal.stopped and t.session == leader.session for t in members) and self.is_orphaned(
+                pgid, leader.session, leader
+            ):
+                for member in members:
+                    self.send(member, SIGHUP)
+                    self.send(member, SIGCONT)
 
     # -- frames --------------------------------------------------------------------------------------------------
 

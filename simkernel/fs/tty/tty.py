@@ -198,7 +198,7 @@ class TtyEnd(PtyEnd):
             return 0
         if task.blocked & bit(sig) or task.signal.actions[sig].handler == SIG_IGN:
             return -EIO if sig == SIGTTIN else 0
-        if k.signals.is_orphaned(task):
+        if k.signals.is_orphaned(task.pgid, task.session):
             return -EIO
         self.kill_group(task.pgid, sig)
         task.work = True

@@ -235,6 +235,7 @@ def _forget_children(k: KernelFace, task: Task) -> None:
                 k.mirror.adopt(child)
             task.children = []
         return
+    groups = {child.pgid for member in task.signal.threads for child in member.children}
     for member in task.signal.threads:
         for child in member.children:
             reaper = k.tasks.reaper_of(member)
@@ -246,7 +247,7 @@ def _forget_children(k: KernelFace, task: Task) -> None:
             if child.exit_state == EXIT_ZOMBIE and child is child.group_leader and len(child.signal.threads) == 1:
                 k.wake_up(reaper.signal.wait_chldexit)
         member.children = []
-    k.signals.orphaned_groups(task)
+    k.signals.orphaned_groups(task, groups)
 
 
 @kernel_function("bool do_notify_parent(struct task_struct *tsk, int sig)", source="kernel/signal.c")

@@ -96,7 +96,7 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
         if (task.pid == 1 or signal.ns_init) and sig not in (SIGKILL, SIGSTOP):
             continue
         if bit(sig) & STOPS:
-            if sig != SIGSTOP and signals.is_orphaned(task):
+            if sig != SIGSTOP and signals.is_orphaned(task.pgid, task.session):
                 continue
             signals.stop(task, sig)
             continue

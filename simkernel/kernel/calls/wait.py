@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.errno import EAGAIN, ECHILD, EINVAL, ERESTARTSYS, ESRCH
+from arch.abi.limits import U32_MAX
 from arch.abi.signal import (
     CLD_CONTINUED,
     CLD_STOPPED,
@@ -138,7 +139,7 @@ def sys_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -
 )
 def kernel_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -> Body:
     """The same, for calls inside the kernel as well; the caller's addresses are the program's here."""
-    if options & ~(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
+    if options & U32_MAX & ~(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
     if upid == -(1 << 31):
         raise KernelError(ESRCH)
@@ -166,7 +167,7 @@ P_PIDFD = 3
 )
 def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
     """As wait4, with a siginfo.  ECHILD, EINVAL."""
-    if options & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
+    if options & U32_MAX & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
     if not options & (WEXITED | WSTOPPED | WCONTINUED) or which not in (0, 1, 2, P_PIDFD):
         raise KernelError(EINVAL)
