@@ -35,7 +35,6 @@ from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.task import WaitQueue
 
 PIPE_DEF_BUFFERS = 16
-KMALLOC_MAX_SIZE = 4 << 20  # bytes
 PIPE_OBJECT_SIZE = 2048  # bytes: struct pipe_inode_info, its buffers, inode and dentry, as their caches round them
 
 
