@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	/* orphans: a subreaper, a session leader's end */
 	{ int p[2]; T(__NR_pipe2, p, 0); T(__NR_prctl, 36, 1); pid = fork(); if (!pid) { if (!fork()) { nap(20); int par = sys(__NR_getppid); sys(__NR_write, p[1], &par, 4); leave(9); } leave(0); } st = 0; sys(__NR_wait4, pid, &st, 0, 0); int par = 0; sys(__NR_read, p[0], &par, 4); say("reaper %d\n", par == sys(__NR_getpid)); st = 0; say("orphan %d", sys(__NR_wait4, -1, &st, 0, 0) > 0); say(" %x\n", (long)st); T(__NR_prctl, 37, &st); say("%d\n", st); }
 	/* a stopped orphaned group gets SIGHUP and SIGCONT */
-	{ int p[2]; sys(__NR_prctl, 36, 0); sys(__NR_pipe2, p, 0); pid = fork(); if (!pid) { sys(__NR_setpgid, 0, 0); long c = fork(); if (!c) { on_signal(1, (void *)1, 0); sys(__NR_kill, sys(__NR_getpid), 19); sys(__NR_write, p[1], "c", 1); leave(8); } nap(20); leave(0); } nap(60); char b = 0; T(__NR_fcntl, p[0], F_SETFL, O_NONBLOCK); T(__NR_read, p[0], &b, 1); wait_for(pid); }
+	{ int p[2]; sys(__NR_prctl, 36, 0); sys(__NR_pipe2, p, 0); pid = fork(); if (!pid) { sys(__NR_setpgid, 0, 0); long c = fork(); if (!c) { on_signal(1, (void *)1, 0); sys(__NR_kill, sys(__NR_getpid), 19); sys(__NR_write, p[1], "c", 1); leave(8); } nap(20); leave(0); } nap(400); char b = 0; T(__NR_fcntl, p[0], F_SETFL, O_NONBLOCK); T(__NR_read, p[0], &b, 1); wait_for(pid); }
 	/* threads wait for children of others */
 	{ pid = make(0); nap(5); start_thread(thread, 0, 0x10f00, stack + sizeof stack); nap(300); }
 	return 0;
