@@ -123,6 +123,19 @@ struct sched_rt_entity {
 	unsigned short on_list;
 	struct sched_rt_entity *back;
 };
+struct sched_dl_entity {
+	struct rb_node rb_node;
+	u64 dl_runtime;
+	u64 dl_deadline;
+	u64 dl_period;
+	u64 dl_bw;
+	u64 dl_density;
+	s64 runtime;
+	u64 deadline;
+	unsigned int flags;
+	struct hrtimer dl_timer;
+	struct hrtimer inactive_timer;
+};
 struct thread_info {
 	unsigned long flags;
 	unsigned long syscall_work;
@@ -398,6 +411,7 @@ struct task_struct {
 	unsigned int rt_priority;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
 	const struct sched_class *sched_class;
 	struct task_group *sched_task_group;
 	struct sched_statistics stats; /* since 5.16 */

@@ -25,7 +25,8 @@ class Event:
         self.fn: Callable[[], object] | None = fn  # None: it has run, or was cancelled
 
 
-HRTIMER_MODE_ABS, HRTIMER_MODE_REL, HRTIMER_MODE_HARD = 0, 1, 8  # include/linux/hrtimer.h
+# include/linux/hrtimer.h
+HRTIMER_MODE_ABS, HRTIMER_MODE_REL, HRTIMER_MODE_PINNED, HRTIMER_MODE_SOFT, HRTIMER_MODE_HARD = 0, 1, 2, 4, 8
 
 
 class HrTimer:

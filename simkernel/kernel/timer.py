@@ -27,7 +27,7 @@ def run_timer_softirq(k: KernelFace, h: int) -> Body:
     """Call what is due on this CPU."""
     cpu = k.cpus.id()
     while (timer := k.timers.take_due(cpu)) is not None:
-        base = INITIAL_JIFFIES + timer.expires
+        base = INITIAL_JIFFIES + timer.fires
         yield k.call("call_timer_fn", timer.addr, k.text.address_of(timer.function), base)
     return 0
 

@@ -18,6 +18,25 @@ from simkernel.kernel.interrupts import Interrupts
 from simkernel.kernel.tracepoints import Tracepoints
 
 
+TIMER_ARRAYSHIFT = 22  # where in `flags` the bucket is
+LEVEL_BITS, CLOCK_SHIFT, LEVELS = (
+    6,
+    3,
+    9,
+)  # buckets of a level; how much coarser each is than the one before; with HZ over 100
+
+
+def wheel_place(expires: int, now: int) -> tuple[int, int]:
+    """calc_wheel_index(): (bucket, jiffies at which it is emptied).  The further away, the coarser: at most an eighth late."""
+    size = 1 << LEVEL_BITS
+    expires = max(expires, now)
+    delta = expires - now
+    level = next((n for n in range(LEVELS - 1) if delta < (size - 1) << n * CLOCK_SHIFT), LEVELS - 1)
+    shift = level * CLOCK_SHIFT
+    expires = min(expires, now + ((size - 1) << (LEVELS - 1) * CLOCK_SHIFT)) + (1 << shift) >> shift
+    return level * size + expires % size, expires << shift
+
+
 class Functions(Protocol):
     """Where kernel functions are (text.py)."""
 
@@ -29,11 +48,12 @@ class Functions(Protocol):
 class Timer:
     """One struct timer_list."""
 
-    __slots__ = ("addr", "armed", "cpu", "data", "due", "expires", "function", "view")
+    __slots__ = ("addr", "armed", "cpu", "data", "due", "expires", "fires", "function", "place", "view")
 
     def __init__(self, addr: int, view: View, function: str, data: int) -> None:
         self.addr, self.view, self.function, self.data = addr, view, function, data
-        self.expires = 0  # jiffies
+        self.expires = self.fires = 0  # jiffies: what was asked for, and when its bucket of the wheel is emptied
+        self.place = 0  # which bucket
         self.cpu = 0
         self.armed: Event | None = None  # of the clock
         self.due = False  # its tick has come; the softirq will call it
@@ -73,11 +93,17 @@ class Timers:
         self.trace("timer_init", addr)
 
     def mod(self, addr: int, when_ns: int) -> None:
-        """mod_timer(): run at the first tick that is not before `when_ns` (CLOCK_MONOTONIC)."""
+        """mod_timer(): run so many jiffies after the last tick as it takes until `when_ns` (CLOCK_MONOTONIC)."""
         timer = self.by_address[addr]
-        tick = -(-when_ns // TICK_NSEC)
+        now = self.clock.now_ns
+        tick = now // TICK_NSEC - (now - when_ns) // TICK_NSEC
+        place, fires = wheel_place(INITIAL_JIFFIES + tick, INITIAL_JIFFIES + now // TICK_NSEC)
         if timer.armed is not None:
             if timer.expires == tick:
+                return
+            if timer.place == place:  # the same bucket of the wheel
+                timer.expires = tick
+                timer.view.expires = INITIAL_JIFFIES + tick
                 return
             self.clock.cancel(timer.armed)
             self.trace("timer_cancel", addr)
@@ -85,11 +111,13 @@ class Timers:
             self.due[timer.cpu].remove(timer)
             timer.due = False
             self.trace("timer_cancel", addr)
-        timer.expires, timer.cpu = tick, self.irqs.cpus.rq.cpu
+        timer.expires, timer.place, timer.cpu = tick, place, self.irqs.cpus.rq.cpu
+        timer.fires = fires - INITIAL_JIFFIES
         timer.view.expires = INITIAL_JIFFIES + tick
-        timer.view.flags = timer.cpu
-        self.trace("timer_start", addr, INITIAL_JIFFIES + tick, timer.cpu)
-        timer.armed = self.clock.add(tick * TICK_NSEC, lambda: self._expire(timer))
+        flags = timer.cpu | place << TIMER_ARRAYSHIFT
+        timer.view.flags = flags
+        self.trace("timer_start", addr, INITIAL_JIFFIES + tick, flags)
+        timer.armed = self.clock.add(timer.fires * TICK_NSEC, lambda: self._expire(timer))
 
     def expires_ns(self, addr: int) -> int:
         """When it will run, if it is pending (CLOCK_MONOTONIC)."""

@@ -197,6 +197,8 @@ class Sock:
         self.listener: Sock | None = None
         self.fin_queued = False  # the peer's FIN was received
         self.tables.socks[self.addr] = self
+        if k.tracepoints.point("timer_init").active:  # sock_init_data()
+            k.trace("timer_init", self.addr + k.types.offsetof("struct sock", "sk_timer"))
         common = self.view["__sk_common"]
         common.skc_family = family
         common.skc_refcnt.refs.counter = 1

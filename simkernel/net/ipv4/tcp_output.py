@@ -52,10 +52,9 @@ def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
         if data:
             sk.validate_cwnd()
         sk.store()
-    ret = yield from send_segment(k, sk, flags, seq, data)
-    if kept and sk.sent and sk.pending != Pending.RETRANS:
+    if kept and sk.pending != Pending.RETRANS:  # before what it is for can come back
         arm_retransmit(k, sk)
-    return ret
+    return (yield from send_segment(k, sk, flags, seq, data))
 
 
 def send_segment(k: NetKernel, sk: TcpSock, flags: int, seq: int, data: bytes) -> Body:

@@ -23,10 +23,11 @@ from arch.abi.inet import (
 )
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOCK_STREAM, SOL_TCP
-from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
+from arch.abi.time import CLOCK_MONOTONIC, INITIAL_JIFFIES, TICK_NSEC
 from arch.cview import Setter
 from arch.records import dataclass
 from arch.typetable import TypeTable
+from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_PINNED, HRTIMER_MODE_REL, HRTIMER_MODE_SOFT, HrTimer
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import BPF_SOCK_OPS_STATE_CB
@@ -188,7 +189,22 @@ class TcpSock(Sock):
         self.pending: int = Pending.NOTHING
         self.timer = self.addr + k.types.offsetof("struct tcp_sock", "inet_conn.icsk_retransmit_timer")
         k.timers.setup(self.timer, "tcp_write_timer", self.addr)
+        self._init_other_timers()
         self.store()
+
+    def _init_other_timers(self) -> None:
+        """tcp_init_xmit_timers(): those that nothing here starts, for who listens."""
+        k, types = self.k, self.k.types
+        if k.tracepoints.point("timer_init").active:
+            for member in ("inet_conn.icsk_delack_timer", "inet_conn.icsk_inet.sk.sk_timer"):
+                k.trace("timer_init", self.addr + types.offsetof("struct tcp_sock", member))
+        if k.tracepoints.point("hrtimer_init").active and k.version.at_least("4.13"):
+            for member, function, mode in (
+                ("pacing_timer", "tcp_pace_kick", HRTIMER_MODE_ABS),
+                ("compressed_ack_timer", "tcp_compressed_ack_kick", HRTIMER_MODE_REL),
+            ):
+                at = self.addr + types.offsetof("struct tcp_sock", member)
+                k.hrtimers.init(HrTimer(at, function, CLOCK_MONOTONIC, mode | HRTIMER_MODE_PINNED | HRTIMER_MODE_SOFT))
 
     def inherit(self, listener: Sock) -> None:
         """tcp_create_openreq_child(): and which callbacks programs want."""
@@ -280,6 +296,7 @@ class TcpSock(Sock):
     def free(self) -> None:
         """The timer goes with the sock."""
         if self.addr in self.tables.socks:
+            self.timers.delete(self.timer)  # tcp_clear_xmit_timers()
             self.leave_congestion()
             self.k.trace("tcp_destroy_sock", self.addr)
         self.timers.forget(self.timer)
