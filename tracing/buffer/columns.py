@@ -189,16 +189,13 @@ class Columns:
 
     def header(self, buffer: RingBuffer, cpu: int | None = None, skipped: Sequence[int] = ()) -> str:
         """The comment lines above the trace; `skipped`: how many entries of each CPU are too old.  trace.c:print_trace_header()."""
-        entries = total = 0
-        for number in range(len(buffer.cpus)) if cpu is None else (cpu,):
-            old = skipped[number] if skipped else 0
-            entries += buffer.cpus[number].entries - old
-            total += buffer.cpus[number].entries - old + (0 if old else buffer.cpus[number].overrun)
+        entries, total = counted(buffer, cpu, skipped)
         text = f"# tracer: {self.tracer_name}\n#\n"
         if not self.options["context-info"]:
             return text
         if self.options["latency-format"]:
-            return text + (self._latency_header(entries, total) if entries else "")
+            columns = "".join(f"#{line}\n" for line in LATENCY_COLUMNS)
+            return text + (self.latency_title(entries, total) + columns if entries else "")
         if self.options["verbose"]:
             return text
         text += f"# entries-in-buffer/entries-written: {entries}/{total}   #P:{self.host.nr_cpus}\n#\n"
@@ -216,8 +213,9 @@ class Columns:
             return tuple(line.replace("/BH-disabled", "") for line in HEADER_BH)
         return HEADER_WIDE if features.wide_pid else HEADER_4_1
 
-    def _latency_header(self, entries: int, total: int) -> str:
-        lines = (
+    def latency_title(self, entries: int, total: int) -> str:
+        """print_trace_header(): what stands above the columns of the latency format."""
+        return (
             f"# {self.tracer_name} latency trace v1.1.5 on {self.host.release}\n"
             "# --------------------------------------------------------------------\n"
             f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:desktop VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
@@ -226,7 +224,16 @@ class Columns:
             "#    -----------------\n"
             "#\n"
         )
-        return lines + "".join(f"#{line}\n" for line in LATENCY_COLUMNS)
+
+
+def counted(buffer: RingBuffer, cpu: int | None, skipped: Sequence[int]) -> tuple[int, int]:
+    """Entries that are there and that were written; `skipped`: how many of each CPU are too old."""
+    entries = total = 0
+    for number in range(len(buffer.cpus)) if cpu is None else (cpu,):
+        old = skipped[number] if skipped else 0
+        entries += buffer.cpus[number].entries - old
+        total += buffer.cpus[number].entries - old + (0 if old else buffer.cpus[number].overrun)
+    return entries, total
 
 
 HEADER_BH = (

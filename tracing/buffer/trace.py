@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from arch.abi.errno import EBUSY, EINVAL, ENODEV
 from arch.errors import KernelError
 from tracing.board import Board, ErrorLog
-from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, TRACE_USER_STACK, Columns
+from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, TRACE_USER_STACK, Columns, counted
 from tracing.buffer.ringbuffer import Event, RingBuffer, Shared, SharedWord
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.tracer import NopTracer, Tracer
@@ -206,7 +206,14 @@ class TraceArray(Columns, Shared):
         self.tracer_name = self.tracer
         head = self.current.header(self)
         skipped = self.skipped(buffer)
-        yield self.header(buffer, cpu, skipped) if head is None else f"# tracer: {self.tracer}\n#\n" + head
+        if head is None:
+            yield self.header(buffer, cpu, skipped)
+        else:
+            yield f"# tracer: {self.tracer}\n#\n"
+            if not self.options["latency-format"]:
+                yield head
+            elif (entries := counted(buffer, cpu, skipped))[0]:
+                yield self.latency_title(*entries) + head
         annotate = self.options["annotate"] and buffer.overruns
         started: set[int] = set()
         events = (

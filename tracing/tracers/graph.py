@@ -21,6 +21,11 @@ DEPTH_MAX = 50  # FTRACE_RETFUNC_DEPTH
 PROC_WIDTH = 14
 MAXACTIVE = 4096
 MARKS = ((1_000_000_000, "$"), (100_000_000, "@"), (10_000_000, "*"), (1_000_000, "#"), (100_000, "!"), (10_000, "+"))
+LATENCY_COLUMN = "||||   "
+LATENCY_ROWS = (
+    "  _-----=> irqs-off        ", " / _----=> need-resched    ", "| / _---=> hardirq/softirq ", "|| / _--=> preempt-depth   ",
+    "||| /                      ",
+)  # fmt: skip
 RULE = " ------------------------------------------\n"
 
 
@@ -94,11 +99,13 @@ class GraphTracer(Tracer):
     def start(self, array: Array) -> None:
         """current_tracer became `function_graph`."""
         array.reset()
+        self.board.tasks.use(1)
         self.running = True
         self.update()
 
     def stop(self, array: Array) -> None:
         """Something else."""
+        self.board.tasks.use(-1)
         self.running = False
         self.update()
 
@@ -149,7 +156,7 @@ class GraphTracer(Tracer):
         instance.data = (depth, self.array.now(), bool(hidden))
         if not hidden and not self.array.threshold_us:
             args = self.args.take(regs) if self.options.get("funcgraph-args") else b""
-            self.array.write(self.board.header_of(TRACE_GRAPH_ENT) + self.entry.pack(address, depth) + args)
+            self.array.write(self.board.header_of(TRACE_GRAPH_ENT, 0, 1) + self.entry.pack(address, depth) + args)
         return False
 
     def leave(self, instance: KretprobeInstance, name: str, address: int) -> None:
@@ -183,16 +190,21 @@ class GraphTracer(Tracer):
         options = self.options
         if not array.options["context-info"]:
             return ""
-        first, second = "#", "#"
+        first, second, above_flags = "#", "#", 0
         for option, above, below in (
             ("funcgraph-abstime", "     TIME       ", "      |         "),
             ("funcgraph-cpu", " CPU", " |  "),
             ("funcgraph-proc", "  TASK/PID       ", "   |    |        "),
             ("funcgraph-duration", "  DURATION   ", "   |   |      "),
         ):
+            if option == "funcgraph-duration" and array.options["latency-format"]:
+                above_flags, first, second = len(first) - 1, first + LATENCY_COLUMN, second + LATENCY_COLUMN
             if options[option]:
                 first, second = first + above, second + below
-        return first + "               FUNCTION CALLS\n" + second + "               |   |   |   |\n"
+        flags = (
+            "".join(f"#{' ' * above_flags}{row}\n" for row in LATENCY_ROWS) if array.options["latency-format"] else ""
+        )
+        return flags + first + "               FUNCTION CALLS\n" + second + "               |   |   |   |\n"
 
     def line(self, array: Array, event: Event, following: Event | None) -> str | None:
         """Entries, exits, and other events as comments between them."""
@@ -267,6 +279,8 @@ class GraphTracer(Tracer):
             text += cpu
         if self.options["funcgraph-proc"]:
             text += f"{self.process(pid)} | "
+        if array.options["latency-format"]:
+            text += f" {array.latency(event.data[2], event.data[3])} | "
         return text
 
     def process(self, pid: int) -> str:
