@@ -17,7 +17,6 @@ from simkernel.kernel.clock import Clock, Event
 from simkernel.kernel.interrupts import Interrupts
 from simkernel.kernel.tracepoints import Tracepoints
 
-
 TIMER_ARRAYSHIFT = 22  # where in `flags` the bucket is
 LEVEL_BITS, CLOCK_SHIFT, LEVELS = (
     6,

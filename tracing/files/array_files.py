@@ -123,7 +123,7 @@ class ArrayFiles:
         array, function = self.array, self.function
 
         def event_pids(name: str, tasks: TaskSet) -> File:
-            return self.pids_file(name, "", tasks, array.pids_changed)
+            return self.pids_file(name, "", tasks, array.pids_changed, array.expand)
 
         def function_pids(name: str, tasks: TaskSet) -> File:
             return self.pids_file(name, NO_PID, tasks, lambda: None)
@@ -140,15 +140,27 @@ class ArrayFiles:
             nodes.append(event_pids("set_event_notrace_pid", array.no_pids))
         return nodes
 
-    def pids_file(self, name: str, nothing: str, tasks: TaskSet, changed: Callable[[], None]) -> File:
-        """A set of tasks; a write adds to it."""
+    def pids_file(
+        self,
+        name: str,
+        nothing: str,
+        tasks: TaskSet,
+        changed: Callable[[], None],
+        first: Callable[[], None] | None = None,
+    ) -> File:
+        """A set of tasks; a write adds to it.  `first`: what any write does."""
+
+        def write(data: bytes) -> None:
+            if first is not None:
+                first()
+            store(parse_pids(data, tasks))
 
         def store(pids: set[int]) -> None:
             tasks.replace(pids)
             changed()
 
         return self.file(
-            name, self.modes.rw, lambda: pids_text(tasks, nothing), lambda data: store(parse_pids(data, tasks)),
+            name, self.modes.rw, lambda: pids_text(tasks, nothing), write,
             lambda: store(set()),
         )  # fmt: skip
 
@@ -163,11 +175,11 @@ class ArrayFiles:
     # Sizes
 
     def buffer_size(self, cpu: int | None) -> str:
-        """buffer_size_kb of one CPU or all (X where they differ), and what it grows to at the first use."""
+        """buffer_size_kb of one CPU, or of all (X where they differ) and what they grow to at the first use."""
         sizes = self.array.buffer.size_kb
-        later = "" if self.array.expanded else f" (expanded: {EXPANDED_KB})"
         if cpu is not None:
-            return f"{sizes[cpu]}{later}\n"
+            return f"{sizes[cpu]}\n"
+        later = "" if self.array.expanded else f" (expanded: {EXPANDED_KB})"
         return f"{sizes[0]}{later}\n" if len(set(sizes)) == 1 else "X\n"
 
     def total_size(self) -> str:

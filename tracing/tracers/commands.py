@@ -201,8 +201,8 @@ class FunctionCommands:
         return sum(name in known.targets for known in self.sets)
 
     def hit(self, name: str, regs: int) -> None:
-        """A function with commands was entered; the oldest command first."""
-        for known in reversed(self.sets):
+        """A function with commands was entered; the newest command first, as add_ftrace_ops() puts it."""
+        for known in list(self.sets):
             target = known.targets.get(name)
             if target is not None:
                 self.act(known.name, target, regs)
