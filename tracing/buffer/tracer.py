@@ -31,6 +31,9 @@ class Array(Protocol):
     def reset(self, cpu: int | None = None) -> None:
         """Empty the buffer."""
 
+    def latency(self, flags: int, preempt: int) -> str:
+        """The characters of what an entry's context was."""
+
 
 class Tracer:
     """One name in available_tracers."""
