@@ -12,6 +12,7 @@
 # make test-kselftests  the kernel's own C selftests of system calls, fetched from Debian and built, compared with the real 6.1
 # make test-stress-ng  Debian's stress-ng, each stressor that needs no rights, beside the real 6.1
 # make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
+# make test-old-verifier-suite WORDS="--real ANSWERS.txt"  the same of 5.10, test_verifier
 # make test-version-suites WORDS="--real ANSWERS.txt"  the verifier's own tests of 6.12, fetched and compiled, compared with a real kernel's answers
 # make fuzz MINUTES=10  hostile input of every kind, for so long
 # make determinism  four stories ten ways: not a byte may differ
@@ -23,7 +24,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-compiled test-samples test-slow test-cpython test-ftrace test-kselftests test-stress-ng test-bpf-selftests test-version-suites lint docs bench soundness hostile fuzz site determinism growth clean
+.PHONY: venv demo test test-old-verifier-suite test-compiled test-samples test-slow test-cpython test-ftrace test-kselftests test-stress-ng test-bpf-selftests test-version-suites lint docs bench soundness hostile fuzz site determinism growth clean
 
 venv: $(VENV)/.installed
 
@@ -77,6 +78,10 @@ test-stress-ng: venv
 
 test-version-suites: venv
 	cd tests/tools && ../../$(BIN)/python version_suites.py $(WORDS)
+
+# What Linux 5.10 came with, two minutes; WORDS="--real ANSWERS.txt".
+test-old-verifier-suite: venv
+	cd tests/tools && ../../$(BIN)/python old_verifier_suite.py $(WORDS)
 
 test-bpf-selftests: venv
 	cd tests/tools && ../../$(BIN)/python bpf_selftests.py $(WORDS)

@@ -142,7 +142,9 @@ class Bpf:
         # For who walks the verifier's path: bpf/verifier/api.py.
         self.on_prune: Callable[[int, list[tuple[list[str], str, str]]], object] | None = None
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
-        self.jit_enable = 1
+        self.jit_enable = 1  # sysctl net.core.bpf_jit_enable
+        self.jit_harden = 0  # sysctl net.core.bpf_jit_harden
+        self._counts_always = False
         self.rings = Rings()
         self.congestion_controls: dict[str, StructOps] = {}  # that programs supply: tcp_cong_list
         # For tests of programs: gets the names of a helper that a program calls, and the call; gives what is called instead.
@@ -176,6 +178,15 @@ class Bpf:
     def stats_enabled(self, users: int) -> None:
         self._stats_enabled = users
         self.host.block.words[Word.FALLBACK] = users
+
+    def count_always(self, wanted: bool) -> None:
+        """kernel.bpf_stats_enabled was written: bpf_stats_handler()."""
+        self.stats_enabled += wanted - self._counts_always
+        self._counts_always = wanted
+
+    def blinds(self) -> bool:
+        """bpf_jit_blinding_enabled(), for who loads a program now."""
+        return bool(self.jit_enable and (self.jit_harden == 2 or (self.jit_harden and not self.capable("bpf"))))
 
     # ---- who may ----
 

@@ -160,6 +160,8 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         layout=host.structs,
         config=host.config,
         on_prune=bpf.on_prune,
+        jit_requested=bool(bpf.jit_enable),
+        jit_blinding=bpf.blinds(),
     )
     if arch is not None:
         request.word_size = arch.model.word

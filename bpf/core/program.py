@@ -109,6 +109,7 @@ class BpfProg(Prog):
         self.orig_insns = list(request.insns)
         self.insns = verdict.insns
         self.verdict = verdict
+        self.jited = request.jit_requested
         self.byteorder = request.byteorder
         self.tag = prog_tag(request.insns, request.byteorder)
         self.used_maps = [info.owner for info in verdict.used_maps if isinstance(info.owner, BpfMap)]
@@ -158,7 +159,7 @@ class BpfProg(Prog):
 
     def _engine(self, fast: bool) -> type[Program]:
         classic = self.bpf.version.before(CLASSIC_UNTIL)
-        usual = JitProgram if self.bpf.jit_enable and fast and not classic and self.bpf.intercept is None else Program
+        usual = JitProgram if self.jited and fast and not classic and self.bpf.intercept is None else Program
         return self.program_class or usual
 
     def _make_program(self, make: type[Program], fast: bool) -> Program:
@@ -464,14 +465,14 @@ class BpfProg(Prog):
         """bpf_prog_map_compatible(): the first program decides what the others of a program array are."""
         mine = ProgArrayOwner(
             self.type,
-            bool(self.bpf.jit_enable),
+            self.jited,
             self.expected_attach_type if self._alike_in_attach_type(array) else 0,
             bool(self.prog_flags & uapi.BPF_F_XDP_HAS_FRAGS),
             (self.attach_btf_id, id(self.attach_prog)) if self.type in TRACING_LIKE else None,
         )
         if array.owner is None:
             array.owner = mine
-        return replace(mine, jited=array.owner.jited) == array.owner
+        return mine == array.owner
 
     def _alike_in_attach_type(self, array: ProgArray) -> bool:
         rules = rules_of(self.bpf.version)
@@ -481,7 +482,7 @@ class BpfProg(Prog):
     def machine_code(self) -> list[Code]:
         """What the CPU's JIT compiler makes of each function; empty where it is off, or not known."""
         arch = self.bpf.host.arch
-        if not self.bpf.jit_enable or self.bpf.classic or (arch is not None and not arch.bpf_jit):
+        if not self.jited or self.bpf.classic or (arch is not None and not arch.bpf_jit):
             return []
         from bpf.jit import compile_program  # only to be shown
 
@@ -493,7 +494,9 @@ class BpfProg(Prog):
         starts = self.verdict.subprog_starts or (0,)
         names = self.function_names(len(starts))
         rows = []
-        for start, tag, name in list(zip(starts, self.tags(), names, strict=True))[1:]:
+        rules = rules_of(self.bpf.version)
+        first = 0 if len(starts) > 1 and not rules.first_function_named_once else 1
+        for start, tag, name in list(zip(starts, self.tags(), names, strict=True))[first:]:
             rows.append((self.text + TEXT_STEP * start, f"bpf_prog_{tag.hex()}_{name or 'F'}"))
         main = names[0] or self.name
         return [*rows, (self.text, f"bpf_prog_{self.tag.hex()}" + (f"_{main}" if main else ""))]
@@ -515,7 +518,7 @@ class BpfProg(Prog):
     def fdinfo(self) -> str:
         """bpf_prog_show_fdinfo()."""
         return (
-            f"prog_type:\t{self.type}\nprog_jited:\t{int(bool(self.bpf.jit_enable))}\nprog_tag:\t{self.tag.hex()}\n"
+            f"prog_type:\t{self.type}\nprog_jited:\t{int(self.jited)}\nprog_tag:\t{self.tag.hex()}\n"
             f"memlock:\t{(len(self.insns) * 8 + 4095) // 4096 * 4096}\nprog_id:\t{self.id}\n"
             f"run_time_ns:\t{self.run_time_ns}\nrun_cnt:\t{self.run_cnt}\n"
             f"recursion_misses:\t{self.recursion_misses}\nverified_insns:\t{self.verified_insns}\n"

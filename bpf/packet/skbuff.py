@@ -164,8 +164,8 @@ class XdpBuff(KernelStruct):
 
     @property
     def has_frags(self) -> bool:
-        """The frame has fragments."""
-        return bool(self.get("flags") & XDP_FLAGS_HAS_FRAGS)
+        """The frame has fragments (since 5.18)."""
+        return self.kernel.has("xdp_buff.flags") and bool(self.get("flags") & XDP_FLAGS_HAS_FRAGS)
 
     def _frag(self, index: int) -> int:
         """Address of an skb_frag_t."""
@@ -192,6 +192,8 @@ class XdpBuff(KernelStruct):
 
     def set_frags(self, count: int, size: int) -> None:
         """How many fragments, and their bytes together."""
+        if not self.kernel.has("xdp_buff.flags"):
+            return
         self.set_info("nr_frags", count)
         self.set_info("xdp_frags_size", size)
         flags = self.get("flags") & ~XDP_FLAGS_HAS_FRAGS

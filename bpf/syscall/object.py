@@ -435,7 +435,7 @@ def _give_jited(call: Call, info: Info, prog: BpfProg) -> None:
     room, info["jited_prog_len"] = info["jited_prog_len"], len(text)
     if room and text:
         call.user.write(info["jited_prog_insns"], text[:room])
-    starts = prog.verdict.subprog_starts or (0,)
+    starts = (prog.verdict.subprog_starts if prog.jited else ()) or (0,)  # the compiler cuts it into functions
     places = [prog.text + TEXT_STEP * start for start in starts]
     lengths = [len(code.text) for code in codes] or [0 for _ in starts]
     _give(call, info, "nr_jited_ksyms", "jited_ksyms", [each.to_bytes(8, order) for each in places])

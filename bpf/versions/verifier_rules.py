@@ -104,6 +104,9 @@ class Rules:
         "6.1", "6b4a64bafd10", "an access is in bounds of 512 bytes and makes the frame hold it; of 6.8"
     )
     whole_pointer_copied: bool = since("6.1", "f5e477a861a5", "scalar += pointer makes the whole register the pointer")
+    operands_in_place: bool = since(
+        "7.0", "-", "what is refused to the unprivileged names the pointer's register again"
+    )
     flow_keys_fixed: bool = since("6.1", "22c7fa171a02", "no variable offset of a flow_keys pointer; of 6.8")
     variable_store_scrubs: bool = since(
         "6.4", "-", "a store somewhere in a range makes data of the registers spilled there"
@@ -172,6 +175,9 @@ class Rules:
         "5.18",
         "f45d5b6ce2e8",
         "programs that use a map of devices or CPUs, and those in it, are alike as those of an array are",
+    )
+    first_function_named_once: bool = since(
+        "6.1", "9c7c48d6a1e2", "kallsyms has the first function as the program only; of 6.6"
     )
     arrays_alike_in_attach_type: bool = since(
         "6.1", "4540aed51b12", "programs that use an array of programs expect the same attach type; 5.10 did not get it"

@@ -179,11 +179,22 @@ class BpfSide(ABC):
         self.k.exec.perf_event_exec = core.task_exec
         self.k.exec.perf_event_task = core.set_owned
 
+    def hook_sysctls(self) -> None:
+        """What /proc/sys says of programs."""
+        bpf, table = self.bpf, self.k.vfs.sysctl
+        table.on_write(
+            "kernel.unprivileged_bpf_disabled", lambda value: setattr(bpf, "unprivileged_bpf_disabled", value)
+        )
+        table.on_write("kernel.bpf_stats_enabled", lambda value: bpf.count_always(bool(value)))
+        table.on_write("net.core.bpf_jit_enable", lambda value: setattr(bpf, "jit_enable", value))
+        table.on_write("net.core.bpf_jit_harden", lambda value: setattr(bpf, "jit_harden", value))
+
     def program_symbols(self) -> list[tuple[int, str, str]]:
         """bpf_get_kallsym(): the functions of loaded programs, (address, name, module)."""
-        if not self.k.version.at_least("4.11") or not self.k.vfs.sysctl["net.core.bpf_jit_kallsyms"]:
+        shown = self.k.version.at_least("4.11") and self.k.vfs.sysctl["net.core.bpf_jit_kallsyms"]
+        if not shown or self.bpf.jit_harden:
             return []
-        progs = [prog for _, prog in sorted(self.bpf.progs.objects.items()) if isinstance(prog, BpfProg)]
+        progs = [prog for _, prog in sorted(self.bpf.progs.objects.items()) if isinstance(prog, BpfProg) and prog.jited]
         return [(address, name, "bpf") for prog in progs for address, name in prog.symbols()]
 
     # ---- descriptors ----

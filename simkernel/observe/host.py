@@ -92,6 +92,7 @@ class Host(BpfSide):
         self.link_tracepoints()
         self.declare_syscalls()
         self.hook_perf()
+        self.hook_sysctls()
         self.attachments.install()
         self.k.vfs.more_symbols.append(self.program_symbols)
 

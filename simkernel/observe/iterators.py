@@ -104,7 +104,7 @@ def _describe_prog(k: WatchedKernel, prog: BpfProg) -> list[int]:
     view, aux = k.new("struct bpf_prog"), k.new("struct bpf_prog_aux")
     made = [view.addr, aux.addr]
     view.type, view.expected_attach_type, view.len = prog.type, prog.expected_attach_type, len(prog.insns)
-    view.jited, view.gpl_compatible, view.aux = int(bool(prog.bpf.jit_enable)), int(prog.gpl_compatible), aux.addr
+    view.jited, view.gpl_compatible, view.aux = int(prog.jited), int(prog.gpl_compatible), aux.addr
     k.mem.write(view.address_of("tag"), prog.tag)
     aux.id, aux.attach_btf_id, aux.used_map_cnt = prog.id, prog.attach_btf_id, len(prog.used_maps)
     aux.load_time, aux.verified_insns, aux.prog = prog.load_time_ns, prog.verified_insns, view.addr

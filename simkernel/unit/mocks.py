@@ -99,7 +99,6 @@ class Mocks:
         if self.bpf.progs.objects:
             raise MockError("ask for the first mock (or m.mocks.enable()) before a BPF object is loaded")
         self.bpf.intercept = self.intercept
-        self.bpf.jit_enable = 0
 
     def helper(
         self,

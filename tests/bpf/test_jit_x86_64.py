@@ -47,8 +47,6 @@ def test_lines_and_functions_have_places(host):
 
 
 def test_without_the_compiler_there_is_no_code(host):
-    host.bpf.jit_enable = 0
-    try:
-        assert code_of(host, decode(CASES[0][0])) == ""
-    finally:
-        host.bpf.jit_enable = 1
+    request = VerifyRequest(decode(CASES[0][0]), uapi.BPF_PROG_TYPE_SOCKET_FILTER, jit_requested=False)
+    _, prog = progs.load(host.bpf, request)
+    assert prog is not None and prog.machine_code == []

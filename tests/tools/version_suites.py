@@ -20,7 +20,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bpf_selftests import BPF, cache, download
+from bpf_selftests import BPF
+from foreign_packages import cache, unpack
 
 SOURCE = "linux-source-6.12"
 PARTS = (f"{BPF}/progs", f"{BPF}/*.h", "tools/lib/bpf/*.h", "tools/include")
@@ -33,7 +34,7 @@ def source() -> Path:
     """The unpacked parts of the kernel's source."""
     root = cache() / f"{SOURCE}-verifier"
     if not (root / ".complete").exists():
-        (packed,) = download(SOURCE, root).glob("usr/src/*.tar.xz")
+        (packed,) = unpack(root, SOURCE).glob("usr/src/*.tar.xz")
         names = [f"{SOURCE}/{part}" for part in PARTS]
         subprocess.run(["tar", "xJf", packed, "-C", root, "--strip-components=1", "--wildcards", *names], check=True)
         packed.unlink()

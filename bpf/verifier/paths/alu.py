@@ -432,7 +432,7 @@ def _reject_paths(env: Env, insn: Insn) -> None:
     env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} from different maps, paths or scalars, {_PROHIBITED}")
 
 
-def _pointer_limit(env: Env, insn: Insn, ptr: Value, mask_to_left: bool) -> int:
+def _pointer_limit(env: Env, insn: Insn, ptr: Value, ptr_regno: int, mask_to_left: bool) -> int:
     """How far the pointer may move: retrieve_ptr_limit()."""
     if ptr.type == PTR_TO_STACK:
         maximum = MAX_BPF_STACK + mask_to_left
@@ -441,7 +441,7 @@ def _pointer_limit(env: Env, insn: Insn, ptr: Value, mask_to_left: bool) -> int:
         maximum = ptr.map.value_size
         limit = ((ptr.smin if mask_to_left else ptr.umax) + ptr.off) & U32_MAX
     else:
-        env.reject(EACCES, f"R{insn.dst_reg} has pointer with unsupported alu operation, {_PROHIBITED}")
+        env.reject(EACCES, f"R{ptr_regno} has pointer with unsupported alu operation, {_PROHIBITED}")
     if limit >= maximum:
         verb = "add" if insn.op == BPF_ADD else "sub"
         env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} beyond pointer bounds, {_PROHIBITED}")
@@ -460,7 +460,7 @@ class _Window:
 
     def commit(self, env: Env, insn: Insn, v: Value) -> None:
         """With the result known: how far the operand may reach at most."""
-        limit = _pointer_limit(env, insn, v, self.mask_to_left)
+        limit = _pointer_limit(env, insn, v, insn.dst_reg, self.mask_to_left)
         if not _note_sanitation(env, self.alu_state, abs(s32(self.alu_limit - limit))):
             _reject_paths(env, insn)
 
@@ -470,12 +470,15 @@ def _sanitize_ptr_alu(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off
     off_is_imm = not off.var_off[1]
     off_is_neg = off.smin < 0
     ptr_is_dst = ptr_reg is dst
+    ptr_regno, off_regno = insn.dst_reg, insn.src_reg  # as messages have them, whichever is which where one is copied
+    if not ptr_is_dst and (env.rules.operands_in_place or not env.rules.whole_pointer_copied):
+        ptr_regno, off_regno = off_regno, ptr_regno
     window = None
     if not env.cur.speculative:
         if not off_is_imm and off_is_neg != (off.smax < 0):
-            env.reject(EACCES, f"R{insn.src_reg} has unknown scalar with mixed signed bounds, {_PROHIBITED}")
+            env.reject(EACCES, f"R{off_regno} has unknown scalar with mixed signed bounds, {_PROHIBITED}")
         mask_to_left = (op == BPF_ADD and off_is_neg) or (op == BPF_SUB and not off_is_neg)
-        limit = _pointer_limit(env, insn, ptr_reg.value, mask_to_left)
+        limit = _pointer_limit(env, insn, ptr_reg.value, ptr_regno, mask_to_left)
         state = (
             (BPF_ALU_NEG_VALUE if off_is_neg else 0)
             | (BPF_ALU_IMMEDIATE if off_is_imm else 0)

@@ -246,3 +246,16 @@ def test_classifiers_decide_on_both_ways(tool: Tool) -> None:
     away = load(f"r1 = {ETH0}\nr2 = 0\ncall bpf_redirect\nexit")
     assert net.add(EGRESS, away) == 0 and tool.arrived() == (0, 0)
     assert net.qdisc(DELQDISC, 0) == 0 and tool.arrived() == (1, 0) and net.qdisc(DELQDISC, 0) == -ENOENT
+
+
+def test_frames_of_a_kernel_that_knows_no_fragments() -> None:
+    """Before 5.18 struct xdp_buff has no flags."""
+    with simkernel.boot(kernel="5.10") as machine:
+        task = machine.session.task
+        fd, log = task.prog_load(uapi.BPF_PROG_TYPE_XDP, encode(assemble(PASS_ALL)), log_level=1, log_size=9999)
+        assert fd >= 0, log
+        calls = machine.session.syscalls
+        data, attr = calls.alloc(64), calls.alloc(80)
+        calls.write(attr, task.pack("IIIIQQII", fd, 0, 64, 0, data, 0, 1, 0).ljust(80, b"\0"))
+        assert calls.syscall("bpf", uapi.BPF_PROG_TEST_RUN, attr, 80) == 0
+        assert int.from_bytes(calls.read(attr + 4, 4), "little") == uapi.XDP_PASS
