@@ -206,6 +206,9 @@ class TraceHost(Protocol):
         """(kernel, user) return addresses from a pt_regs, innermost first, at most `limit` of each."""
 
     # Waiting and logging.
+    def send_sigtrap(self, addr: int, data: int, kind: int) -> None:
+        """perf_sigtrap(): SIGTRAP for the running task, TRAP_PERF, with what the event's attr says and its type."""
+
     def wake(self, key: Hashable) -> None:
         """Let the tasks that sleep on `key` run again."""
 

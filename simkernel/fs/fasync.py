@@ -186,7 +186,13 @@ def fasync(k: FsKernel, fd: int, file: File, on: bool) -> None:
     owner.fd = fd
     file.f_flags = file.f_flags | FASYNC if on else file.f_flags & ~FASYNC
     k.vfs.mirror.file_flags(file)
-    if on and file.f_op.poll is not None:
+    if file.f_op.tell_owner is not None:
+
+        def told(hangup: bool) -> None:
+            send_sigio(k, file, fd, POLL_HUP if hangup else POLL_IN)
+
+        file.f_op.tell_owner(k, file, told if on else None)
+    elif on and file.f_op.poll is not None:
         file.f_op.poll(k, file, owner.queues)
         for queue in owner.queues:
             queue.on_wake[Told(k, file, owner)] = None

@@ -126,6 +126,8 @@ class FileOperations:
     mmap: Callable[[Board, File, Vma], None] | None = None
     open: Callable[[Board, Inode, File], int | Body] | None = None  # a generator where it may sleep (fifo_open)
     flush: Callable[[Board, File], int] | None = None  # at each close
+    # who is told of what by the file itself, with or without a hangup, or no more
+    tell_owner: Callable[[Board, File, Callable[[bool], None] | None], None] | None = None
     release: Callable[[Board, File], Steps[object] | None] | None = None  # at the last close
     fsync: Callable[[Board, File], int | Body] | None = None
     iterate: bool = False  # a directory

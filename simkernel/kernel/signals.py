@@ -36,6 +36,7 @@ from arch.abi.signal import (
     SIGWINCH,
     SIGXCPU,
     SIGXFSZ,
+    TRAP_PERF,
 )
 from arch.architecture import Architecture
 from arch.cview import View
@@ -70,6 +71,7 @@ CORE = bits(SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGBUS, SIGSYS, 
 FAULT_CODES = {SIGILL: 11, SIGFPE: 15, SIGSEGV: 10, SIGBUS: 5, SIGTRAP: 6}
 
 
+TRAP_PERF_FLAG_ASYNC = 1  # include/uapi/asm-generic/siginfo.h: it was blocked when it came
 DELIVERED, IGNORED, ALREADY_PENDING, OVERFLOW_FAIL, LOSE_INFO = range(
     5
 )  # TRACE_SIGNAL_*: include/trace/events/signal.h
@@ -102,6 +104,14 @@ class Signals:
     def send(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> int:
         """send_signal to a thread group; 0, or -EAGAIN where a real-time signal found no room."""
         return self._send(task, sig, code, True, info)
+
+    def send_perf(self, task: Task, addr: int, data: int, kind: int) -> None:
+        """send_sig_perf(): SIGTRAP, which may be blocked."""
+        info = SigInfo(SIGTRAP, TRAP_PERF)
+        info.addr, info.perf = addr, (data, kind, TRAP_PERF_FLAG_ASYNC if task.blocked & bit(SIGTRAP) else 0)
+        if self._prepare(task, SIGTRAP, TRAP_PERF) and not task.pending.has(SIGTRAP) and self._alloc(task, info):
+            task.pending.append(info)
+            self._queued(task, info, False, DELIVERED)
 
     def send_thread(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> int:
         """send_signal to one thread."""
@@ -380,7 +390,12 @@ class Signals:
         head = i32(info.sig) + i32(info.errno) + i32(info.code)
         if word == 8:
             head += bytes(4)
-        if 0 < info.code <= FAULT_CODES.get(info.sig, 0):
+        if info.perf is not None:
+            body = b"".join(
+                (value & ((1 << 8 * word) - 1)).to_bytes(word, order) for value in (info.addr, info.perf[0])
+            )
+            body += i32(info.perf[1]) + i32(info.perf[2])
+        elif 0 < info.code <= FAULT_CODES.get(info.sig, 0):
             body = info.addr.to_bytes(word, order)
         elif info.band:
             body = info.band.to_bytes(word, order) + i32(info.fd)

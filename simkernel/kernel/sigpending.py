@@ -18,7 +18,7 @@ class SigInfo:
     """One pending signal: what becomes siginfo_t."""
 
     __slots__ = (
-        "addr", "band", "call", "code", "errno", "fd", "number", "pid", "place", "queued", "sig", "status", "stime", "uid", "user",
+        "addr", "band", "call", "code", "errno", "fd", "number", "perf", "pid", "place", "queued", "sig", "status", "stime", "uid", "user",
         "utime", "value",
     )  # fmt: skip
 
@@ -36,6 +36,7 @@ class SigInfo:
         self.call: tuple[int, int] | None = None  # of SIGSYS: number and architecture
         self.user: User | None = None  # in whose count it is, for RLIMIT_SIGPENDING
         self.queued = False
+        self.perf: tuple[int, int, int] | None = None  # of TRAP_PERF: what the event says, its type, flags
         self.place = 0  # a struct sigqueue, if somebody listens to such
         self.number = 0  # in the order in which they came
 

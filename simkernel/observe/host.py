@@ -363,6 +363,10 @@ class Host(BpfSide):
 
     # ---- waiting, time, messages ----
 
+    def send_sigtrap(self, addr: int, data: int, kind: int) -> None:
+        """perf_sigtrap()."""
+        self.k.signals.send_perf(self.k.current, addr, data, kind)
+
     def wake(self, key: Hashable) -> None:
         """Those who sleep on a file's key."""
         self.k.wake_up(self.k.vfs.key_queue(key), 0)

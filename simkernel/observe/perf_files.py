@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arch.abi.errno import E2BIG, EBADF
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
@@ -71,6 +73,12 @@ def perf_release(k: WatchedKernel, file: File) -> None:
     file.private_data.release()
 
 
+def perf_fasync(k: WatchedKernel, file: File, told: Callable[[bool], None] | None) -> None:
+    """fcntl(F_SETFL, O_ASYNC): a signal at each overflow."""
+    event: PerfEvent = file.private_data
+    event.fasync = told
+
+
 PERF_FOPS = FileOperations(
     "perf_fops",
     read="perf_read",
@@ -78,6 +86,7 @@ PERF_FOPS = FileOperations(
     poll=perf_poll,
     ioctl=perf_ioctl,
     mmap=perf_mmap,
+    tell_owner=perf_fasync,
     release=perf_release,
     fasync=True,
 )

@@ -99,6 +99,9 @@ class FakeHost:
         self.struct = 0
 
     # TraceHost
+    def send_sigtrap(self, addr, data, kind):
+        self.log.append(("SIGTRAP", addr, data, kind))
+
     def now_ns(self):
         return self.ns
 

@@ -44,3 +44,10 @@ def test_records_of_a_task(answers):
     grown = next(index for index, line in enumerate(real) if "[stack]" in line)
     del real[grown - 1]
     assert answers["records"].splitlines() == real
+
+
+def test_more_of_it():
+    """What is refused, ioctls, groups, every kind of sample, full rings, signals, inheritance."""
+    machine = simkernel.boot()
+    text = machine.run([machine.install(str(PROGRAM.parent / "perf_more"))]).text
+    assert text.splitlines() == (HERE / "perf_more_6_1.out").read_text().splitlines()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 
 from arch.abi.errno import EACCES, EBADF, EINVAL, EOPNOTSUPP, EOVERFLOW, ESRCH
 from arch.abi.limits import PAGE_SIZE
@@ -38,6 +39,7 @@ from arch.abi.perf_event import (
     PERF_SAMPLE_READ,
     PERF_SAMPLE_REGS_INTR,
     PERF_SAMPLE_REGS_USER,
+    PERF_TYPE_BREAKPOINT,
     PERF_TYPE_SOFTWARE,
 )
 from arch.errors import KernelError
@@ -236,6 +238,29 @@ class PerfCore:
     def ioctl(self, event: PerfEvent, request: int, arg: int) -> int:
         """ioctl(2) on an event's descriptor."""
         return perf_ioctl.ioctl(self, event, request, arg)
+
+    def modify(self, event: PerfEvent, address: int) -> int:
+        """perf_event_modify_attr(): another place for a breakpoint; the rest has to be as it was.  EINVAL, EOPNOTSUPP."""
+        head = self.user.read(address, 8)
+        raw = self.user.read(address, pa.read_size(head, self.host.version, self.board.byteorder))
+        attr = pa.parse_attr(raw, self.host.version, self.board.byteorder, self.host.arch.perf_regs)
+        if attr.type != event.attr.type:
+            raise KernelError(EINVAL, "an event of another type")
+        if attr.type != PERF_TYPE_BREAKPOINT:
+            raise KernelError(EOPNOTSUPP, "only breakpoints")
+        old, disabled = event.attr, 1 << pa.FLAG_BITS.index("disabled")
+        same = replace(
+            old, bp_type=attr.bp_type, config1=attr.config1, config2=attr.config2,
+            flags=old.flags & ~disabled | attr.flags & disabled,
+        )  # fmt: skip
+        if same != attr:
+            raise KernelError(EINVAL, "more than the place")
+        self.pmus.move_breakpoint(event, attr)
+        if attr.flag("disabled"):
+            event.disable()
+        else:
+            event.enable()
+        return 0
 
     # Output
 

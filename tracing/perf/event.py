@@ -95,6 +95,7 @@ class PerfEvent:
             PERF_COUNT_SW_CPU_CLOCK,
             PERF_COUNT_SW_TASK_CLOCK,
         )  # in ns, which is also what the time stamp counter of these CPUs counts
+        self.fasync: Callable[[bool], None] | None = None  # who is signalled; whether it was the last
         self.overflow_hook: Callable[[PerfEvent, int], None] | None = None
         self.on_free: list[Callable[[], None]] = []
 
@@ -189,6 +190,10 @@ class PerfEvent:
         if self.overflow_hook is not None:
             self.overflow_hook(self, regs)
         self.output(self.sample(regs, raw, addr, ip, period))
+        if self.attr.flag("sigtrap"):
+            self.host.send_sigtrap(addr, self.attr.sig_data, self.attr.type)
+        if self.fasync is not None:
+            self.fasync(self.hangup)
 
     def run_overflow_program(self, regs: int, addr: int, period: int) -> int:
         """A perf_event program at an overflow; the floor above builds struct bpf_perf_event_data."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from arch.abi.errno import EEXIST, EINVAL, ENOTTY, EOPNOTSUPP
+from arch.abi.errno import EEXIST, EINVAL, ENOTTY
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import (
     PERF_EVENT_IOC_DISABLE,
@@ -20,7 +20,6 @@ from arch.abi.perf_event import (
     PERF_EVENT_IOC_SET_FILTER,
     PERF_EVENT_IOC_SET_OUTPUT,
     PERF_IOC_FLAG_GROUP,
-    PERF_TYPE_BREAKPOINT,
     PERF_TYPE_TRACEPOINT,
 )
 from arch.errors import KernelError
@@ -44,6 +43,9 @@ class Machine(Protocol):
 
     user: UserMemory
     set_bpf_hook: SetBpfHook | None
+
+    def modify(self, event: PerfEvent, address: int) -> int:
+        """PERF_EVENT_IOC_MODIFY_ATTRIBUTES."""
 
     def set_output(self, event: PerfEvent, fd: int) -> int:
         """PERF_EVENT_IOC_SET_OUTPUT."""
@@ -84,7 +86,7 @@ def ioctl(core: Machine, event: PerfEvent, request: int, arg: int) -> int:
     if request == PERF_EVENT_IOC_QUERY_BPF and features.several_programs:
         return query_bpf(event, core.user, arg)
     if request == PERF_EVENT_IOC_MODIFY_ATTRIBUTES and features.probe_pmu:
-        raise KernelError(EOPNOTSUPP if event.attr.type != PERF_TYPE_BREAKPOINT else EINVAL, "only breakpoints")
+        return core.modify(event, arg)
     raise KernelError(ENOTTY, f"ioctl {request:#x}")
 
 

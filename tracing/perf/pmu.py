@@ -65,6 +65,7 @@ class Pmus:
         self.paranoid = 3  # perf_event_paranoid
         self.types = pmu_types(board)
         self.watch: Watch | None = None  # the machine's debug registers
+        self.watching: dict[PerfEvent, Callable[[], None]] = {}  # what ends a breakpoint
 
     def set_paranoid(self, value: int) -> None:
         """A write to kernel.perf_event_paranoid."""
@@ -107,9 +108,22 @@ class Pmus:
                 raise KernelError(EPERM, "an address of the kernel")
         if self.watch is None:
             raise KernelError(ENOSPC, "no debug registers")
-        event.on_free.append(
-            self.watch(event.tasks, address, length, attr.bp_type, lambda regs: self._breakpoint_hit(event, regs))
+        if event not in self.watching:
+            event.on_free.append(lambda: self.watching.pop(event)())
+        self.watching[event] = self.watch(
+            event.tasks, address, length, attr.bp_type, lambda regs: self._breakpoint_hit(event, regs)
         )
+
+    def move_breakpoint(self, event: PerfEvent, attr: PerfAttr) -> None:
+        """modify_user_hw_breakpoint_check(): where it cannot be, it stays.  EINVAL."""
+        old, event.attr = event.attr, attr
+        self.watching[event]()
+        try:
+            self._init_breakpoint(event)
+        except KernelError:
+            event.attr = old
+            self._init_breakpoint(event)
+            raise
 
     def _breakpoint_hit(self, event: PerfEvent, regs: int) -> None:
         """perf_bp_event(): the debug trap of the task's code."""
