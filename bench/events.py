@@ -27,7 +27,7 @@ from bench.machine import ROOT, WORK, program
 from bpf.loader.object import BpfObject
 
 ROUNDS = int(os.environ.get("SIMKERNEL_BENCH_ROUNDS", 7))
-COUNT = {"g": 8000, "w": 8000, "f": 20000}
+COUNT = {"g": 40000, "w": 40000, "f": 40000}
 
 HEAD = """
 #include "bpf.h"
@@ -129,7 +129,6 @@ class Bench:
     def __init__(self) -> None:
         self.machine = simkernel.boot()
         self.path = self.machine.install(program())
-        self.start: dict[str, float] = {}
         self.objects: dict[tuple[str, str], BpfObject] = {}
 
     def once(self, loop: str, count: int) -> float:
@@ -138,15 +137,14 @@ class Bench:
         assert result.status == 0
         return float(time.process_time_ns() - start)
 
-    def nothing(self, loop: str) -> float:
-        """Nanoseconds of a run without turns."""
-        if loop not in self.start:
-            self.start[loop] = min(self.once(loop, 1) for _ in range(5))
-        return self.start[loop]
-
     def turn(self, loop: str) -> float:
-        """Nanoseconds of one."""
-        return (self.once(loop, COUNT[loop]) - self.nothing(loop)) / COUNT[loop]
+        """Nanoseconds of one: what a run with many takes more than one with few, where the same is attached.
+
+        The few fill a trace: at its end a run reads what is in there.
+        """
+        few, more = COUNT[loop], 2 * COUNT[loop]
+        start = min(self.once(loop, few) for _ in range(2))
+        return (self.once(loop, few + more) - start) / more
 
     def pairs(self, loop: str, attached: Callable[[], AbstractContextManager[None]]) -> tuple[list[float], list[float]]:
         """Turns without and with, in turns."""
@@ -155,7 +153,7 @@ class Bench:
         for _ in range(ROUNDS):
             bare.append(self.turn(loop))
             with attached():
-                self.once(loop, COUNT[loop] // 4)
+                self.once(loop, COUNT[loop] // 8)  # what is hot is compiled
                 watched.append(self.turn(loop))
         return bare, watched
 

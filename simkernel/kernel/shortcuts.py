@@ -416,7 +416,8 @@ class Shortcuts:
 
     def changed(self) -> None:
         """Probes or listeners came or went, or have other handlers."""
-        self.cpu.words[Word.SHOWN] = any(point.active for point in self.points)
+        listeners = [native for point in self.points if point.active for _, native in point.listeners]
+        self.cpu.words[Word.SHOWN] = any(native is None or native.sight is None for native in listeners)
         syscalls, numbers = self.syscalls, self.syscalls.abi.numbers
         for name, words in self.used.items():
             row, nr = self.rows[name], numbers[name]

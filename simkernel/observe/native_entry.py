@@ -134,7 +134,11 @@ def raw_point(
     def after(values: int) -> None:
         code.failed()
 
-    return NativeHandler(library(big_endian).address["run_point"], ctypes.addressof(data), after, (data, code))
+    function, sight = (
+        library(big_endian).address["run_point"],
+        None if code.sight is None else frozenset[tuple[int, int]](),
+    )
+    return NativeHandler(function, ctypes.addressof(data), after, (data, code), sight=sight)
 
 
 def fentry_handler(

@@ -104,7 +104,8 @@ class Tracepoint:
         """A callback has that compiled form from now on, or none.
 
         It is i64 function(block, data, values): the host address of words, which are the tracepoint's arguments, and then of those on
-        system calls the number of the call; so is what its after() gets.
+        system calls the number of the call; so is what its after() gets.  Its `sight` is None where it may look at the registers
+        that such a call begins with.
         """
         if self.natives.get(callback) is not native:
             if native is None:
