@@ -5,7 +5,7 @@ fs/proc/base.c, kernel/sched/autogroup.c, kernel/auditsc.c.
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_AUDIT_CONTROL, CAP_SYS_ADMIN, CAP_SYS_NICE, CAP_SYS_RESOURCE
+from arch.abi.capability import CAP_AUDIT_CONTROL, CAP_OPT_NOAUDIT, CAP_SYS_ADMIN, CAP_SYS_NICE, CAP_SYS_RESOURCE
 from arch.abi.errno import EACCES, EAGAIN, EINVAL, EPERM, ESRCH
 from arch.abi.limits import U32_MAX
 from arch.abi.time import NSEC_PER_SEC
@@ -65,10 +65,9 @@ def oom_score_adj_write(k: FsKernel, task: Task, data: bytes) -> int:
     value, taken = proc_number(data, 0)
     if not -OOM_SCORE_ADJ_MAX <= value <= OOM_SCORE_ADJ_MAX:
         raise KernelError(EINVAL, "out of range")
-    privileged = k.capable(CAP_SYS_RESOURCE)
-    if value < task.signal.oom_score_adj_min and not privileged:
+    if value < task.signal.oom_score_adj_min and not k.capable(CAP_SYS_RESOURCE):
         raise KernelError(EACCES, "lower than allowed")
-    if privileged:
+    if k.capable(CAP_SYS_RESOURCE, CAP_OPT_NOAUDIT):
         task.signal.oom_score_adj_min = value
     _set_oom(k, task, value)
     return taken

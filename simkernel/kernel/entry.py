@@ -60,6 +60,8 @@ def make_syscall_body(k: KernelFace) -> Function:
     shows_number = k.arch.calls.result_before == "number"
     enter_point, exit_point = k.tracepoints.point("sys_enter"), k.tracepoints.point("sys_exit")
 
+    capable_calls = k.capable_calls
+
     def do_syscall(k: KernelFace, regs: int, nr: int) -> Body:
         clock._now += SYSCALL_NS
         charge_user()
@@ -88,6 +90,8 @@ def make_syscall_body(k: KernelFace) -> Function:
                 *[k.mem.read_uint(regs + r.offset, r.size) for r in unpackers[: target[1]]],
             )
         pack(buf, regs - base, ret & mask)
+        if capable_calls:
+            yield from call_capable(k, task)
         if syscalls.strace is not None:
             if observed or exit_point.active:
                 syscalls.exit(regs, nr, ret)
@@ -105,6 +109,14 @@ def make_syscall_body(k: KernelFace) -> Function:
 
 
 SKIPPED = -2  # no call is made, the result register says what it gives
+
+
+def call_capable(k: KernelFace, task: Task) -> Steps[None]:
+    """What this system call asked of cap_capable() without calling it, now that somebody looks there."""
+    calls = [call for call in k.capable_calls if call[0] is task]
+    k.capable_calls[:] = [call for call in k.capable_calls if call[0] is not task and not call[0].exit_state]
+    for _, ns, cap, opts in calls:
+        yield k.call("cap_capable", task.cred.addr, ns, cap, opts)
 
 
 def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:

@@ -184,6 +184,9 @@ class KernelFace:
     tasks: Tasks
     mm: AddressSpaces
     objects: Objects  # who tells of objects of named caches
+    capable_calls: list[
+        tuple[Task, int, int, int]
+    ]  # checks that a probe is to see: whose, user namespace, capability, options
     users: Users
 
     # Parts that live on the emulated CPU
@@ -272,9 +275,16 @@ class KernelFace:
     def capable(self, cap: int, opts: int = 0) -> bool:
         """True when the current task has this capability in the initial user namespace; `opts`: CAP_OPT_*."""
         has = bool(self.current.cred.cap_effective >> cap & 1) and "user" not in self.current.namespaces
+        if self.text.probed:
+            self.capable_seen(self.vfs.init_user_ns, cap, opts)
         return has and (
             "capable" not in self.security_hooks.watched or self.capable_asked(self.vfs.init_user_ns, cap, opts)
         )
+
+    def capable_seen(self, ns: int, cap: int, opts: int) -> None:
+        """Who has a probe on cap_capable() sees it called before the system call returns."""
+        if self.text.is_probed("cap_capable"):
+            self.capable_calls.append((self.current, ns, cap, opts))
 
     def capable_asked(self, ns: int, cap: int, opts: int) -> bool:
         """security_capable() of what the current task has."""

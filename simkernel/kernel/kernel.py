@@ -108,6 +108,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         self.security_hooks = SecurityHooks()
         self.futexes = {}
         self.user_namespaces = {}
+        self.capable_calls = []
         self.pi_locks = {}
         self._make_parts()
         self._bind_verbs()

@@ -105,6 +105,13 @@ def ns_capable(task: Task, target: Namespace | None, cap: int) -> bool:
     return bool(cred.cap_effective >> cap & 1)
 
 
+def may_in(k: KernelFace, target: Namespace | None, cap: int) -> bool:
+    """ns_capable() of the current task, which a probe sees."""
+    if k.text.probed:
+        k.capable_seen(ns_address(k, target), cap, 0)
+    return ns_capable(k.current, target, cap)
+
+
 def create_user_ns(k: KernelFace, task: Task, namespace: Namespace) -> None:
     """set_cred_user_ns(): a task that makes one has all capabilities there, and none elsewhere."""
     state, cred = state_of(namespace), task.cred.copy()

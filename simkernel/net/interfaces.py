@@ -35,7 +35,7 @@ from arch.abi.ioctl import (
 from arch.abi.rtnetlink import IFA_F_PERMANENT
 from arch.cstring import c_string
 from arch.errors import KernelError
-from simkernel.kernel.user_namespace import ns_capable
+from simkernel.kernel.user_namespace import may_in
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.netns import Ifaddr, Net, NetDevice
 from simkernel.net.core.registry import (
@@ -111,7 +111,7 @@ def interface_ioctl(k: NetKernel, net: Net, cmd: int, arg: int) -> int:
             k.usercopy.copy_from_user(arg, 16 + 3 * k.arch.word)  # get_user_ifreq()
         raise KernelError(ENOTTY, f"socket ioctl {cmd:#x}")
     label = c_string(k.usercopy.copy_from_user(arg, IFNAMSIZ))
-    if not known and not ns_capable(k.current, net.namespace.owner, CAP_NET_ADMIN):
+    if not known and not may_in(k, net.namespace.owner, CAP_NET_ADMIN):
         raise KernelError(EPERM, "changing an interface")
     dev = net.named(label.partition(":")[0])
     if dev is None:

@@ -251,6 +251,8 @@ class Sock:
     def capable(self, k: KernelFace, cap: int) -> bool:
         """sk_ns_capable(): the current task, over the namespace of the sock."""
         owner = self.net.namespace.owner
+        if k.text.probed:
+            k.capable_seen(ns_address(k, owner), cap, 0)
         if not ns_capable(k.current, owner, cap):
             return False
         return "capable" not in k.security_hooks.watched or k.capable_asked(ns_address(k, owner), cap, 0)

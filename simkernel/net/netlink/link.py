@@ -59,7 +59,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET6
 from arch.errors import KernelError
 from arch.records import dataclass
-from simkernel.kernel.user_namespace import ns_capable
+from simkernel.kernel.user_namespace import may_in
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, Net, NetDevice
 from simkernel.net.core.registry import (
@@ -196,7 +196,7 @@ def _target(k: NetKernel, wire: Wire, net: Net, attributes: dict[int, bytes]) ->
         if by_number is None:
             raise KernelError(EINVAL)
         found = by_number
-    if found is not net and not ns_capable(k.current, found.namespace.owner, CAP_NET_ADMIN):
+    if found is not net and not may_in(k, found.namespace.owner, CAP_NET_ADMIN):
         raise KernelError(EPERM)
     return found
 

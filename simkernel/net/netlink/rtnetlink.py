@@ -13,7 +13,7 @@ from arch.abi.socket import AF_UNSPEC
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.face import Steps
-from simkernel.kernel.user_namespace import ns_capable
+from simkernel.kernel.user_namespace import may_in
 from simkernel.net.core.registry import run_linkwatch
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Request, Wire
@@ -77,7 +77,7 @@ def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple
     if not request.body:  # rtgenmsg has at least a family
         return [], False
     get = (request.kind - RTM_BASE) & 3 == 2
-    if not get and not ns_capable(k.current, request.net.namespace.owner, CAP_NET_ADMIN):
+    if not get and not may_in(k, request.net.namespace.owner, CAP_NET_ADMIN):
         raise KernelError(EPERM)
     row = TABLE.get(request.kind)
     if row is None:

@@ -70,7 +70,9 @@ COMPARED = (
          (r"true-\d+ +\[000\] +[\d.]+: sched_process_exec: +filename=/usr/bin/true pid=\d+ old_pid=\d+",)),
     Case("trace-cmd snapshot -s; trace-cmd snapshot | head -5", (r"\* Snapshot is allocated \*",)),
 )  # fmt: skip
-WORK = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /etc/hostname; sleep 0.05; sh -c 'kill -0 $$'; sync; busybox nc -l -p 77 -e true & sleep 0.05; busybox nc 127.0.0.1 77 < /dev/null"
+WORK = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /etc/hostname; sleep 0.05; sh -c 'kill -0 $$'; sync; busybox nc -l -p 77 -e true & sleep 0.05; busybox nc 127.0.0.1 77 < /dev/null; perl -e 'syscall(35, pack(q(qq), 0, 5e7), 0)'"
+# sleep(1) of today calls clock_nanosleep(2): naptime sees the nanosleep(2) above.  A tool has started when it has printed two lines.
+STARTED = "i=0; while [ $i -lt 25 ] && [ $(cat /tmp/out | wc -l) -lt 2 ]; do sleep 0.4; i=$((i+1)); done; sleep 1"
 # bpftrace's tools: what they have to show of the workload; "" where there is nothing of theirs in it but the first line
 TOOLS: dict[str, str] = {
     "biolatency": r"Tracing block device I/O",
@@ -84,7 +86,7 @@ TOOLS: dict[str, str] = {
     "killsnoop": r"sh +0 +\d+ +0",
     "loads": r"load averages: \d",
     "mdflush": r"ERROR: Error attaching probe: 'kprobe:md_flush_request'",  # of a module that is not there
-    "naptime": r"sleep +0\.05",
+    "naptime": r"perl +0\.050",
     "tcpretrans": r"TIME",
     "tcpsynbl": r"@backlog",
     "threadsnoop": r"TIME",
@@ -97,9 +99,7 @@ TOOLS: dict[str, str] = {
 
 def tool(name: str, shown: str) -> Case:
     """One of bpftrace's tools beside the workload, ended as by Ctrl-C."""
-    command = (
-        f"{name}.bt > /tmp/out 2>&1 & sleep 4; ({WORK}) > /dev/null 2>&1; sleep 1; kill -INT $!; wait $!; cat /tmp/out"
-    )
+    command = f"{name}.bt > /tmp/out 2>&1 & {STARTED}; ({WORK}) > /dev/null 2>&1; sleep 1; kill -INT $!; wait $!; cat /tmp/out"
     return Case(command, (shown,))
 
 
