@@ -14,6 +14,7 @@ from arch.records import dataclass, field
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
 from bpf.btf import Btf
+from bpf.core.prog_aux import ProgAux
 from bpf.core.program import BpfProg, license_is_gpl_compatible, load
 from bpf.isa.insn import Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
@@ -126,7 +127,10 @@ def prog_load(bpf: Bpf, attr: LoadAttr) -> tuple[Verdict, BpfProg | None]:
     request = _request(bpf, attr, name)
     if attr.verify_extras is not None:
         attr.verify_extras(attr, request)
-    return load(bpf, request, attr.btf_object)
+    verdict, prog = load(bpf, request, attr.btf_object)
+    if prog is None:
+        request.free_aux()
+    return verdict, prog
 
 
 def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
@@ -156,6 +160,7 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         attach_btf=attr.attach_btf,
         attach_prog=attr.attach_prog,
         kernel_symbol=host.symbols.address,
+        prog_aux=ProgAux(host.mem),
         name=name,
         layout=host.structs,
         config=host.config,

@@ -130,6 +130,7 @@ class BpfProg(Prog):
         self.load_time_ns = bpf.host.now_ns()
         self.uid = bpf.host.current_uid()
         self.run_time_ns = self.run_cnt = self.recursion_misses = 0
+        self.free_aux = request.free_aux
         self.id = 0
         self.refs = 0
         self.runtime = Runtime(bpf, self)
@@ -445,6 +446,7 @@ class BpfProg(Prog):
             del self.bpf.functions[address]
         if self.btf_object is not None:
             self.btf_object.put()
+        self.free_aux()
         self.forget_target()
 
     def forget_target(self) -> None:
@@ -542,8 +544,7 @@ def load(bpf: Bpf, request: VerifyRequest, btf_object: BtfObject | None = None) 
     wanted = bpf.prog_class
     prog_class = wanted if wanted is not None and issubclass(wanted, BpfProg) else BpfProg
     prog = prog_class(bpf, request, verdict, btf_object=btf_object)
-    rules = rules_of(request.version)
-    kinds = HOLDS_PROGS if rules.progs_of_devices_alike else HOLDS_PROGS[:1]
+    kinds = HOLDS_PROGS if rules_of(request.version).progs_of_devices_alike else HOLDS_PROGS[:1]
     if not all(prog.compatible_with(used) for used in prog.used_maps if used.map_type in kinds):
         prog.get()
         prog.put()

@@ -23,7 +23,7 @@ CONDITION = {
     isa.BPF_JEQ: 0x74, isa.BPF_JSET: 0x75, isa.BPF_JNE: 0x75, isa.BPF_JGT: 0x77, isa.BPF_JLT: 0x72, isa.BPF_JGE: 0x73,
     isa.BPF_JLE: 0x76, isa.BPF_JSGT: 0x7F, isa.BPF_JSLT: 0x7C, isa.BPF_JSGE: 0x7D, isa.BPF_JSLE: 0x7E,
 }  # fmt: skip
-JAE, JNE = 0x73, 0x75
+JB, JAE, JNE = 0x72, 0x73, 0x75
 KERNEL_FROM = 1 << 47  # TASK_SIZE_MAX + PAGE_SIZE: below, a load by a pointer of BTF gives 0
 
 
@@ -267,12 +267,9 @@ def atomic(insn: Insn) -> bytes:
 def probe_load(insn: Insn) -> bytes:
     """A load that gives 0 for what is no kernel address, or faults."""
     dst, src, off = insn.dst_reg, insn.src_reg, insn.off
-    check = bytes((mod1(0x48, AUX_REG), one(0xB8, AUX_REG))) + KERNEL_FROM.to_bytes(8, "little")
-    if off:
-        check += prefix1(src, True) + bytes((0x81, one(0xC0, src))) + word(off)
+    check = bytes((mod1(0x48, AUX_REG), one(0xB8, AUX_REG))) + (KERNEL_FROM + abs(off)).to_bytes(8, "little")
     check += prefix2(src, AUX_REG, True) + bytes((0x39, two(0xC0, src, AUX_REG)))
-    zero, loaded = mov_imm32(False, dst, 0), load(insn.size, dst, src, 0)
-    out = check + bytes((JAE, len(zero) + 2)) + zero + bytes((0xEB, len(loaded))) + loaded
-    if off and src != dst:
-        out += prefix1(src, True) + bytes((0x81, one(0xE8, src))) + word(off)
-    return out
+    total = mov(True, AUX_REG, src) + prefix1(AUX_REG, True) + bytes((0x81, one(0xC0, AUX_REG))) + word(off)
+    zero, loaded = mov_imm32(False, dst, 0), load(insn.size, dst, src, off)
+    out = check + bytes((JB, len(total) + 2)) + total + bytes((JAE, len(zero) + 2))
+    return out + zero + bytes((0xEB, len(loaded))) + loaded

@@ -7,7 +7,7 @@ The classic verifier (before 4.9) and the modern one take the same request and g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from arch.abi.errno import errno_name
 from arch.abi.version import NEWEST, KernelVersion
@@ -30,6 +30,13 @@ FALLTHROUGH, BRANCH = 1, 2
 # (instruction, for each call frame: registers and slots that are read further on, the explored state and this path's as the log
 # prints them)
 OnPrune = Callable[[int, list[tuple[list[str], str, str]]], object]
+
+
+class RoomForAux(Protocol):
+    """Gives the address of a program's struct bpf_prog_aux, which is made when it is asked for."""
+
+    def __call__(self) -> int: ...
+    def free(self) -> None: ...
 
 
 @dataclass
@@ -64,6 +71,7 @@ class VerifyRequest:
     layout: KernelLayout | None = None  # of the kernel's structures; None: of 6.1 on x86_64
     user_regs_size: int | None = None  # of the registers in struct bpf_perf_event_data; None: as ctx_size
     kernel_symbol: Callable[[str], int | None] | None = None  # kallsyms, for BPF_PSEUDO_BTF_ID variables
+    prog_aux: RoomForAux | None = None  # makes room for the program's struct bpf_prog_aux
     jit_requested: bool = True
     jit_blinding: bool = False
     jit_needs_zext: bool = False
@@ -75,6 +83,11 @@ class VerifyRequest:
     name: str = ""
     seed: int = 0  # of BPF_F_TEST_RND_HI32
     on_prune: OnPrune | None = None  # told of every path that is cut because an explored state covers it
+
+    def free_aux(self) -> None:
+        """The program is gone, or was refused."""
+        if self.prog_aux is not None:
+            self.prog_aux.free()
 
 
 @dataclass

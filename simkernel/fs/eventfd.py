@@ -18,11 +18,12 @@ from arch.abi.fcntl import (
 from arch.abi.limits import ULLONG_MAX
 from arch.abi.poll import POLLERR, POLLIN, POLLOUT
 from arch.abi.stat import S_IFREG
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Path
-from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
+from simkernel.fs.tmpfs import INODE_SIZE, TmpfsInode, TmpfsSuper
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
@@ -171,13 +172,13 @@ def sys_memfd_create(k: FsKernel, uname: int, flags: int) -> int:
     if flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING):
         return -EINVAL
     raw = k.usercopy.strncpy_from_user(uname, 250)
-    file = unlinked_file(k, "memfd:" + raw.decode("utf-8", "surrogateescape"), O_LARGEFILE, _memfd_name)
+    files = files_of(k.current)
+    with files.unused_fd(bool(flags & MFD_CLOEXEC)) as fd:
+        file = unlinked_file(k, "memfd:" + raw.decode("utf-8", "surrogateescape"), O_LARGEFILE, _memfd_name)
     if flags & MFD_ALLOW_SEALING:
         file.f_inode.seals &= ~F_SEAL_SEAL
-    files = files_of(k.current)
-    fd: int = files.get_unused_fd(bool(flags & MFD_CLOEXEC))
     files.install(fd, file)
-    return fd
+    return int(fd)
 
 
 def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], str], private: bool = False) -> File:
@@ -195,9 +196,13 @@ def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], s
     inode.i_uid, inode.i_gid, inode.i_nlink = cred.fsuid, cred.fsgid, 0
     dentry = Dentry(name, None, inode)
     dentry.d_dname = show
-    vfs.security.anonymous(dentry, errno=ENOSPC, private=private)
     assert inode.i_fop is not None
-    file = vfs.new_file(Path(mnt, dentry), O_RDWR | flags, inode.i_fop, cred)
+    try:
+        vfs.security.anonymous(dentry, errno=ENOSPC, private=private)
+        file = vfs.new_file(Path(mnt, dentry), O_RDWR | flags, inode.i_fop, cred)
+    except KernelError:
+        sb.give_inode(INODE_SIZE)
+        raise
     file.f_mode |= (
         c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
     )

@@ -6,6 +6,9 @@ where they change: a program that walks task->files->fdt->fd[n]->f_path finds th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from arch.abi.errno import EMFILE
 from arch.abi.resource import RLIMIT_NOFILE
 from arch.errors import KernelError
@@ -56,6 +59,16 @@ class FilesStruct:
             self.close_on_exec.discard(fd)
         self._publish_bits(fd)
         return fd
+
+    @contextmanager
+    def unused_fd(self, cloexec: bool = False) -> Iterator[int]:
+        """A descriptor for the file that the body makes and installs: given back if it raises."""
+        fd = self.get_unused_fd(cloexec)
+        try:
+            yield fd
+        except BaseException:
+            self.put_unused_fd(fd)
+            raise
 
     def put_unused_fd(self, fd: int) -> None:
         """Give a reserved descriptor back."""

@@ -276,9 +276,9 @@ def detached_fd(k: FsKernel, mnt: Mount, cloexec: bool) -> int:
         mounts.enter(mnt)
     mounts.detached.add(mnt)
     files = files_of(k.current)
-    fd: int = files.get_unused_fd(cloexec)
-    files.install(fd, path_file(k, Path(mnt, mnt.mnt_root), c.FMODE_NEED_UNMOUNT))
-    return fd
+    with files.unused_fd(cloexec) as fd:
+        files.install(fd, path_file(k, Path(mnt, mnt.mnt_root), c.FMODE_NEED_UNMOUNT))
+    return int(fd)
 
 
 def path_file(k: FsKernel, path: Path, more: int = 0) -> File:

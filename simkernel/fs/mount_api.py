@@ -69,9 +69,9 @@ def sys_open_tree(k: FsKernel, dfd: int, filename: int, flags: int) -> Body:
         copies = clone_tree(k.vfs.mounts, path, bool(flags & AT_RECURSIVE))
         return detached_fd(k, copies[path.mnt], cloexec)
     files = files_of(k.current)
-    fd: int = files.get_unused_fd(cloexec)
-    files.install(fd, path_file(k, path))
-    return fd
+    with files.unused_fd(cloexec) as fd:
+        files.install(fd, path_file(k, path))
+    return int(fd)
 
 
 @syscall("move_mount", "int from_dfd, const char *from_pathname, int to_dfd, const char *to_pathname, unsigned int flags",

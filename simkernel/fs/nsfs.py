@@ -62,11 +62,11 @@ def _open_above(k: Board, namespace: Namespace, parent: bool) -> int:
     if (initial and (parent or kind == namespace.kind)) or not _visible(k, kind, above):
         raise KernelError(EPERM, "outside")
     files, path = k.current.files, k.vfs.namespaces.path(above or Namespace(kind, KINDS[kind][1]))
-    fd: int = files.get_unused_fd(True)
-    file = k.vfs.new_file(path, O_RDONLY, NS_FILE_OPERATIONS)
+    with files.unused_fd(True) as fd:
+        file = k.vfs.new_file(path, O_RDONLY, NS_FILE_OPERATIONS)
     file.f_mode |= c.FMODE_OPENED
     files.install(fd, file)
-    return fd
+    return int(fd)
 
 
 def _visible(k: Board, kind: str, namespace: Namespace | None) -> bool:

@@ -27,7 +27,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.dirty import I_DIRTY
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
-from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
+from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, Path, SuperBlock
 from simkernel.fs.uio import IovIter
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -479,9 +479,26 @@ def create_pipe_files(k: FsKernel, flags: int) -> tuple[File, File]:
     pipe.r_counter = pipe.w_counter = 1
     dentry = Dentry("", None, inode)
     dentry.d_dname = _pipe_name
-    vfs.security.anonymous(dentry, errno=ENFILE)
     path = Path(vfs.pipe_mnt, dentry)
-    ends = []
+    ends: list[File] = []
+    try:
+        vfs.security.anonymous(dentry, errno=ENFILE)
+        _open_ends(k, path, flags, cred, ends)
+    except KernelError:
+        pipe.writers = 0
+        if ends:
+            vfs.put_file(ends[0])
+        else:
+            pipe.readers = 0
+            _put_pipe(inode, pipe)
+            k.mem.free(pipe.addr)
+        raise
+    return ends[0], ends[1]
+
+
+def _open_ends(k: FsKernel, path: Path, flags: int, cred: Cred, ends: list[File]) -> None:
+    """A file for each end, as far as there are any to be had."""
+    vfs, inode = k.vfs, path.dentry.inode
     for access, can, kept in (
         (O_RDONLY, c.FMODE_CAN_READ, O_NONBLOCK),
         (O_WRONLY, c.FMODE_CAN_WRITE, O_NONBLOCK | O_DIRECT),
@@ -493,7 +510,6 @@ def create_pipe_files(k: FsKernel, flags: int) -> tuple[File, File]:
             inode.i_writecount += 1
         vfs.mirror.file_flags(file)
         ends.append(file)
-    return ends[0], ends[1]
 
 
 @syscall("pipe2", "int *fildes, int flags", source="fs/pipe.c")

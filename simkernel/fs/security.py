@@ -131,16 +131,16 @@ class FsSecurity:
             self.ask("file_permission", file, mask)
 
     def alloc_early_file(self) -> None:
-        """alloc_empty_file(), before the walk to what is opened.  ENFILE beyond fs.file-max, KernelError of who watches."""
+        """alloc_empty_file(), before the walk to what is opened.  ENFILE, KernelError of who watches."""
+        self._new_file()
+
+    def _new_file(self) -> None:
+        """ENFILE beyond fs.file-max.  For who watches the hook: room that the next new file fills.  KernelError."""
         if len(self.files) >= self.max_files and not self.k.capable(CAP_SYS_ADMIN):
             if len(self.files) > self.most_told:
                 self.k.printk(f"VFS: file-max limit {self.max_files} reached")
                 self.most_told = len(self.files)
             raise KernelError(ENFILE, "fs.file-max")
-        self._watched_file()
-
-    def _watched_file(self) -> None:
-        """For who watches the hook: room that the next new file fills.  KernelError."""
         if "file_alloc_security" in self.watched:
             addr = self.k.mem.alloc(self.mirror.struct("struct file").size)
             try:
@@ -153,7 +153,7 @@ class FsSecurity:
     def take_early_file(self) -> int:
         """Its address, or 0."""
         if not self.early_file:
-            self._watched_file()
+            self._new_file()
         addr, self.early_file = self.early_file, 0
         return addr
 

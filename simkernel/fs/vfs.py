@@ -564,8 +564,8 @@ class Vfs:
     def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: object, flags: int) -> int:
         """A new descriptor of the current task on an anonymous inode."""
         files: FilesStruct = files_of(k.current)
-        fd = files.get_unused_fd(flags & O_CLOEXEC != 0)
-        files.install(fd, self.anon_file(name, ops, private, flags))
+        with files.unused_fd(flags & O_CLOEXEC != 0) as fd:
+            files.install(fd, self.anon_file(name, ops, private, flags))
         return fd
 
     def exec_rights(self, file: MappedFile) -> ExecRights:

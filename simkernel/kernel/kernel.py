@@ -173,6 +173,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         idle = self.threads.make_idle(self.nr_cpus)
         self.tasks.idle = idle[0]
         self.mirror.init_task = idle[0].addr
+        self.symbols.add("init_task", idle[0].addr, self.types.sizeof("struct task_struct"), "D")
         cpus.start(idle, text.address_of("do_idle"))
         way = on_the_way(self)
         self.shortcuts = Shortcuts(self.cpu, cpus, self.clock, text, self.syscalls, self.tracepoints, way)

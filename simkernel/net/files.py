@@ -24,7 +24,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
-from simkernel.kernel.face import Body
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from simkernel.net.calls.ioctl import sock_ioctl
@@ -162,8 +162,17 @@ def new_socket_fd(k: NetKernel, socket: Socket, flags: int) -> int:
     """sock_map_fd(): a descriptor for a socket."""
     file_flags = O_RDWR | (O_NONBLOCK if flags & SOCK_NONBLOCK else 0)
     files = files_of(k.current)
-    fd = files.get_unused_fd(bool(flags & SOCK_CLOEXEC))
-    socket.file = socket_file(k, socket, file_flags)
-    files.install(fd, socket.file)
+    with files.unused_fd(bool(flags & SOCK_CLOEXEC)) as fd:
+        socket.file = socket_file(k, socket, file_flags)
+        files.install(fd, socket.file)
     k.view(socket.addr, "struct socket").file = socket.file.addr
     return int(fd)
+
+
+def sock_map_fd(k: NetKernel, socket: Socket, flags: int) -> Steps[int]:
+    """The same; a socket that gets none is released (`yield from`)."""
+    try:
+        return new_socket_fd(k, socket, flags)
+    except KernelError:
+        yield k.call("__sock_release", socket.addr, 0)
+        raise

@@ -8,7 +8,8 @@ import pytest
 from arch.abi.version import NEWEST
 from bpf import uapi
 from bpf.core import program as progs
-from bpf.isa.insn import decode
+from bpf.isa.insn import BPF_DW, BPF_LDX, BPF_PROBE_MEM, BPF_W, Insn, decode
+from bpf.jit.forms import probe_load
 from bpf.testing.host import TestHost
 from bpf.verifier.api import VerifyRequest
 from tests.bpf.jit_programs import ANSWERS, programs
@@ -50,3 +51,16 @@ def test_without_the_compiler_there_is_no_code(host):
     request = VerifyRequest(decode(CASES[0][0]), uapi.BPF_PROG_TYPE_SOCKET_FILTER, jit_requested=False)
     _, prog = progs.load(host.bpf, request)
     assert prog is not None and prog.machine_code == []
+
+
+@pytest.mark.parametrize(
+    ("dst", "src", "size", "off", "expected"),
+    [  # as 6.1.192 does in the suite's fentry test8 and kfunc_call_test_ref_btf_id
+        (1, 1, BPF_DW, 0, "49bb0000000000800000 4c39df 720c 4989fb 4981c300000000 7304 31ff eb04 488b7f00"),
+        (1, 0, BPF_W, 0, "49bb0000000000800000 4c39d8 720c 4989c3 4981c300000000 7304 31ff eb03 8b7800"),
+        (1, 0, BPF_W, 4, "49bb0400000000800000 4c39d8 720c 4989c3 4981c304000000 7304 31ff eb03 8b7804"),
+    ],
+)
+def test_a_load_that_may_fault_looks_at_its_address(dst, src, size, off, expected):
+    code = probe_load(Insn(BPF_LDX | BPF_PROBE_MEM | size, dst, src, off, 0))
+    assert code.hex() == expected.replace(" ", "")

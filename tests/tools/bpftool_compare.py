@@ -272,6 +272,7 @@ RULES = (
     (r'"pid": ?\d+', '"pid":P'), (r"duration( \(average\))?: \d+ns", r"duration\1: Tns"), (r'"duration": ?\d+', '"duration":T'),
     (r"0xffff[0-9a-f]{12}", "ADDRESS"), (r"bpf_prog_[0-9a-f]{16}", "bpf_prog_TAG"), (r"prog_ids [\d,]+", "prog_ids N"),
     (r'"prog_ids": ?\[[\d,\s]*\]', '"prog_ids":[]'), (r"85 ([02]0 00 00)( \w\w){4}", r"85 \1 N"),
+    (r"(18 \w\w 00 00)( \w\w){4} 00 00 00 00( \w\w){2} ff ff", r"\1 ADDRESS"),
     (r'("imm"|"pointer"): ?".*?"', r"\1:N"), (r'^.*(CONFIG_|kernel config).*\n', ""), (r'"CONFIG_\w+": ?[^,}]+,?', ""), (r"map\[id:\d+\]", "map[id:N]"), (r"#-?\d+", "#N"),
 )  # fmt: skip
 

@@ -219,7 +219,7 @@ class MiscFixups:
         if number == uapi.BPF_FUNC_tail_call:
             return self.tail_call(aux)
         if number == uapi.BPF_FUNC_timer_set_callback:
-            return [*emit.ld_imm64(3, self.symbol("bpf_prog_aux")), insn]
+            return [*emit.ld_imm64(3, self.aux_address()), insn]
         if number in _STORAGE_GET:
             return [emit.mov64_imm(5, GFP_KERNEL if self.env.sleepable else GFP_ATOMIC), insn]
         if not self.env.request.jit_requested:
@@ -229,6 +229,11 @@ class MiscFixups:
         if number == uapi.BPF_FUNC_jiffies64:
             return [*emit.ld_imm64(0, self.symbol("jiffies")), emit.ldx(8, 0, 0, 0)]
         return self.tracing_helper(number) if self.tracing else None
+
+    def aux_address(self) -> int:
+        """Of the program's struct bpf_prog_aux, which the timer's callback is known by."""
+        make = self.env.request.prog_aux
+        return make() if make else 0
 
     def symbol(self, name: str) -> int:
         """The address of a kernel object the program will read."""

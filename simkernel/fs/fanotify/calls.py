@@ -65,8 +65,8 @@ def _open_event(k: FsKernel, group: Group, event: Event) -> Steps[tuple[int, Fil
     if event.path is None:
         return fan.FAN_NOFD, None
     files = files_of(k.current)
-    fd = files.get_unused_fd(bool(group.event_flags & O_CLOEXEC))
-    file = k.vfs.new_file(event.path, group.event_flags & ~O_CLOEXEC, EMPTY_FOPS)
+    with files.unused_fd(bool(group.event_flags & O_CLOEXEC)) as fd:
+        file = k.vfs.new_file(event.path, group.event_flags & ~O_CLOEXEC, EMPTY_FOPS)
     file.f_mode |= FMODE_NONOTIFY
     ret = yield k.call("do_dentry_open", file.addr, file.f_inode.addr, 0)
     if ret < 0:

@@ -296,9 +296,9 @@ def _plain(k: FsKernel, tty: TtyEnd, file: File, cmd: int, arg: int) -> int | No
 def _open_peer(k: FsKernel, master: TtyEnd, flags: int) -> Steps[int]:
     """ptm_open_peer(): the slave by its master's descriptor."""
     files = files_of(k.current)
-    fd: int = files.get_unused_fd(bool(flags & O_CLOEXEC))
     path = master.peer_path
-    peer = k.vfs.new_file(path, flags & ~O_CLOEXEC, k.vfs.fops_for(path.inode))
+    with files.unused_fd(bool(flags & O_CLOEXEC)) as fd:
+        peer = k.vfs.new_file(path, flags & ~O_CLOEXEC, k.vfs.fops_for(path.inode))
     where = peer.addr + k.vfs.mirror.struct("struct file").offset("f_path")
     ret = yield k.call("vfs_open", where, peer.addr, *(() if k.vfs.names.vfs_open_two_args else (0,)))
     if ret < 0:

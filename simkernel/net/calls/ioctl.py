@@ -138,8 +138,8 @@ def _file_of(k: NetKernel, sk: UnixSock) -> int:
     if sk.path is None:
         raise KernelError(ENOENT)
     files = files_of(k.current)
-    fd = files.get_unused_fd(True)
-    files.install(fd, path_file(k, sk.path))
+    with files.unused_fd(True) as fd:
+        files.install(fd, path_file(k, sk.path))
     return fd
 
 

@@ -46,7 +46,7 @@ from simkernel.net.alg import create as alg_create
 from simkernel.net.core.message import read_address, sockaddr, write_address
 from simkernel.net.core.sock import INET, Sock, Socket
 from simkernel.net.face import NetKernel, current_net
-from simkernel.net.files import new_socket_fd, socket_inode, socket_of
+from simkernel.net.files import sock_map_fd, socket_inode, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
 from simkernel.net.ipv6.af_inet6 import INET6_STREAM
 from simkernel.net.netlink.sock import NetlinkSock
@@ -72,7 +72,7 @@ def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     address = yield k.call("__sock_create", current_net(k).addr, family, type_ & 0xF, protocol, 0, 0)
     if k.regs.is_err(address):
         return k.regs.ptr_err(address)
-    return new_socket_fd(k, k.net.sockets[address], flags)
+    return (yield from sock_map_fd(k, k.net.sockets[address], flags))
 
 
 @kernel_function(
@@ -199,7 +199,7 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
         if upeer_sockaddr:  # which has no address
             yield k.call("__sock_release", hashing.addr, 0)
             return -ECONNABORTED
-        return new_socket_fd(k, hashing, flags)
+        return (yield from sock_map_fd(k, hashing, flags))
     if listener.ops not in STREAMS:
         return -EOPNOTSUPP
     if listener.sk.state != TCP_LISTEN:
@@ -211,7 +211,7 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
     sk = k.net.socks[child]
     connection = Socket(k, listener.family, SOCK_STREAM, listener.ops, sk)
     ask(k, "sock_graft", sk.addr, connection.addr)
-    new_fd = new_socket_fd(k, connection, flags)
+    new_fd = yield from sock_map_fd(k, connection, flags)
     write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)
     return new_fd
 

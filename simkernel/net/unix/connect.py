@@ -13,7 +13,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask, may
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket, sleep, until
 from simkernel.net.face import NetKernel, current_net
-from simkernel.net.files import new_socket_fd
+from simkernel.net.files import sock_map_fd
 from simkernel.net.unix.garbage import drop_parcel
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import current_cred
@@ -130,7 +130,7 @@ def accept_connection(k: NetKernel, listener: Socket, flags: int) -> Steps[tuple
     k.wake_up(sk.wq, 0)
     made = Socket(k, AF_UNIX, child.type, _OPS[child.type], child)
     ask(k, "sock_graft", child.addr, made.addr)
-    fd = new_socket_fd(k, made, flags)
+    fd = yield from sock_map_fd(k, made, flags)
     return fd, child.peer.address if child.peer is not None else AF_UNIX.to_bytes(2, k.mem.byteorder)
 
 
@@ -154,7 +154,19 @@ def socketpair(k: NetKernel, family: int, type_: int, protocol: int, usockvec: i
             yield k.call("__sock_release", end.addr, 0)
         return refused
     yield k.call("unix_socketpair", ends[0].addr, ends[1].addr)
-    first, second = (new_socket_fd(k, end, flags) for end in ends)
+    files = files_of(k.current)
+    try:
+        first = yield from sock_map_fd(k, ends[0], flags)
+    except KernelError:
+        yield k.call("__sock_release", ends[1].addr, 0)
+        raise
+    try:
+        second = yield from sock_map_fd(k, ends[1], flags)
+    except KernelError:
+        file = files.remove(first)
+        if file is not None:
+            yield k.call("filp_close", file.addr, files.addr)
+        raise
     order = k.mem.byteorder
     try:
         k.usercopy.copy_to_user(usockvec, first.to_bytes(4, order) + second.to_bytes(4, order))
