@@ -435,8 +435,7 @@ class BpfProg(Prog):
             self.bpf.defer(self._free)
             self.bpf.host.bpf_symbols_changed()
 
-    def release(self) -> None:
-        self.put()
+    release = put
 
     def _free(self) -> None:
         for owner in self.used_maps:
@@ -544,7 +543,8 @@ def load(bpf: Bpf, request: VerifyRequest, btf_object: BtfObject | None = None) 
     wanted = bpf.prog_class
     prog_class = wanted if wanted is not None and issubclass(wanted, BpfProg) else BpfProg
     prog = prog_class(bpf, request, verdict, btf_object=btf_object)
-    kinds = HOLDS_PROGS if rules_of(request.version).progs_of_devices_alike else HOLDS_PROGS[:1]
+    rules = rules_of(request.version)
+    kinds = HOLDS_PROGS if rules.progs_of_devices_alike else HOLDS_PROGS[:1]
     if not all(prog.compatible_with(used) for used in prog.used_maps if used.map_type in kinds):
         prog.get()
         prog.put()

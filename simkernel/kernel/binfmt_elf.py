@@ -256,6 +256,8 @@ def _load_image(
         (AT_HWCAP2, k.arch.hwcap2) if k.arch.hwcap2 else None,
     ]
     sp = _build_stack(k, bprm, mm, [pair for pair in auxv if pair is not None])
+    k.mirror.store_mm(mm)
+    k.mirror.set_field(mm.addr, "mm_struct", "owner", k.current.addr)
     k.threads.start_thread(task, entry, sp)
     return 0
 

@@ -138,6 +138,7 @@ class Mirror:
             signal.real_timer.addr = signal.addr + self.offset_of("struct signal_struct", "real_timer")
             self.store_oom_score_adj(task)
             signal.sighand_addr = self.mem.alloc(self.size_of("struct sighand_struct"))
+            self.store_limits(task)
         for member, value in (
             ("stack", task.stack), ("flags", task.flags), ("pid", task.pid), ("tgid", task.tgid),
             ("real_parent", task.real_parent.addr), ("parent", task.parent.addr),
@@ -145,17 +146,38 @@ class Mirror:
             ("normal_prio", task.normal_prio), ("policy", task.policy), ("exit_signal", task.exit_signal),
             ("exit_state", task.exit_state), ("start_time", task.start_time_ns),
             ("start_boottime", task.start_time_ns), ("real_start_time", task.start_time_ns),
-            ("nr_cpus_allowed", self.nr_cpus), ("signal", signal.addr), ("sighand", signal.sighand_addr),
+            ("signal", signal.addr), ("sighand", signal.sighand_addr),
             ("usage.refs.counter", 1), ("usage.counter", 1), ("personality", task.personality),
             ("loginuid.val", task.loginuid), ("sessionid", task.sessionid),
             ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid),
         ):  # fmt: skip
             put(addr, "task_struct", member, value)
+        self.store_affinity(task)
         self.store_pid(task)
         self.store_comm(task)
         self.store_state(task)
         self.store_cpu(task)
         self.link_lists(task)
+
+    def store_affinity(self, task: Task) -> None:
+        """task->cpus_mask, and cpus_ptr to it."""
+        everywhere = (1 << self.nr_cpus) - 1
+        mask = task.affinity & everywhere or everywhere
+        self.set_field(task.addr, "task_struct", "nr_cpus_allowed", mask.bit_count())
+        for member in ("cpus_mask", "cpus_allowed"):
+            if (offset := self.offset_of("struct task_struct", member)) >= 0:
+                self.mem.write_uint(task.addr + offset, self.arch.word, mask & (1 << 8 * self.arch.word) - 1)
+                self.set_field(task.addr, "task_struct", "cpus_ptr", task.addr + offset)
+
+    def store_limits(self, task: Task) -> None:
+        """signal->rlim."""
+        word, order = self.arch.word, self.mem.byteorder
+        offset, mask = self.offset_of("struct signal_struct", "rlim"), (1 << 8 * self.arch.word) - 1
+        if offset >= 0:
+            data = b"".join(
+                (value & mask).to_bytes(word, order) for _, pair in sorted(task.rlimits.items()) for value in pair
+            )
+            self.mem.write(task.signal.addr + offset, data)
 
     def store_pid(self, task: Task) -> None:
         """struct pid with its one number (there is one pid namespace), and task->thread_pid."""

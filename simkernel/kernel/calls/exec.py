@@ -201,6 +201,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     task.mm.exe_file = bprm.file
     bprm.file.get()
     task.flags &= ~PF_FORKNOEXEC
+    k.mirror.set_field(task.addr, "task_struct", "flags", task.flags)
     assert bprm.cred is not None
     task.dumpable = k.tasks.suid_dumpable if bprm.secure else 1
     if bprm.secure:

@@ -52,6 +52,7 @@ def _set_limit(k: KernelFace, task: Task, resource: int, new: tuple[int, int]) -
         finally:
             k.mem.free(shown.addr)
     task.rlimits[resource] = new
+    k.mirror.store_limits(task)
     if resource == RLIMIT_CPU and new[0] >= 0:
         watch_cpu_time(k, task)
 

@@ -260,6 +260,7 @@ def _set_mm(k: KernelFace, what: int, addr: int, length: int, d: int) -> int:
     if what in NEED_AREA and mm.find_next(addr) is None:
         raise KernelError(EFAULT)
     setattr(mm, MM_MEMBERS[what], addr)
+    k.mirror.set_field(mm.addr, "mm_struct", MM_MEMBERS[what], addr)
     return 0
 
 

@@ -113,6 +113,7 @@ def sys_sched_setaffinity(k: KernelFace, pid: int, length: int, mask: int) -> Bo
     if not value:
         raise KernelError(EINVAL)
     task.affinity = value
+    k.mirror.store_affinity(task)
     if not value >> task.cpu & 1 and task is k.current:
         yield k.call("migrate_task_to", task.addr)
     return 0

@@ -129,3 +129,20 @@ def test_queues_do_without_the_struct_of_an_ended_task():
     ended.addr = 0
     (queue,) = k.cpus.rqs
     queue.told(queue, ended)
+
+
+def test_limits_and_cpus_of_a_task_are_in_its_structures() -> None:
+    """What a program finds that walks task->signal->rlim, task->cpus_ptr, and names init_task."""
+    m = simkernel.boot(cpus=2)
+    k, caller, calls = m.kernel, m.session.task, m.session.syscalls
+    at = calls.alloc(64)
+    calls.write(at, (77).to_bytes(8, "little") * 2)
+    assert caller.call("setrlimit", 7, at) == 0
+    calls.write(at, (2).to_bytes(8, "little"))
+    assert caller.call("sched_setaffinity", 0, 8, at) == 0
+    task = k.tasks.by_pid[caller.call("getpid")]
+    view = k.view(task.addr, "struct task_struct")
+    assert k.mem.read_uint(view.signal + k.types.offsetof("struct signal_struct", "rlim") + 7 * 16, 8) == 77
+    assert view.cpus_ptr == task.addr + k.types.offsetof("struct task_struct", "cpus_mask")
+    assert (k.mem.read_uint(view.cpus_ptr, 8), view.nr_cpus_allowed) == (2, 1)
+    assert k.tasks.idle is not None and k.symbols["init_task"].address == k.tasks.idle.addr
