@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import EFAULT, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
+    MADV_COLD,
     MADV_COLLAPSE,
     MADV_DODUMP,
     MADV_DOFORK,
@@ -19,6 +20,7 @@ from arch.abi.mman import (
     MADV_MERGEABLE,
     MADV_NOHUGEPAGE,
     MADV_NORMAL,
+    MADV_PAGEOUT,
     MADV_POPULATE_READ,
     MADV_POPULATE_WRITE,
     MADV_RANDOM,
@@ -45,6 +47,7 @@ from simkernel.kernel.areas import (
 )
 from simkernel.kernel.mm import Mm
 
+HPAGE_PMD_SIZE = 2 << 20  # bytes
 VALID = (
     {MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_HWPOISON, MADV_SOFT_OFFLINE}
     | set(range(MADV_FREE, MADV_COLLAPSE + 1))
@@ -80,6 +83,12 @@ def _apply(mm: Mm, vma: Vma, start: int, end: int, advice: int) -> None:
         if (vma.locked and advice != MADV_DONTNEED_LOCKED) or (advice == MADV_FREE and not anonymous):
             raise KernelError(EINVAL)
         mm.unmap_pages(start, end)
+    elif advice in (MADV_COLD, MADV_PAGEOUT) and vma.locked:
+        raise KernelError(EINVAL)
+    elif advice == MADV_COLLAPSE:
+        last = vma.end - HPAGE_PMD_SIZE & -HPAGE_PMD_SIZE
+        if last < vma.start or vma.advice & VM_NOHUGEPAGE:
+            raise KernelError(EINVAL)
     elif advice in (MADV_DONTFORK, MADV_DOFORK):
         _part(mm, start, end).dontfork = advice == MADV_DONTFORK
         mm.merge_anonymous(_part(mm, start, end))

@@ -250,6 +250,12 @@ class Mm:
         """mm->total_vm."""
         return sum(v.end - v.start for v in self.vmas) // PAGE_SIZE
 
+    def data_bytes(self) -> int:
+        """mm->data_vm, in bytes."""
+        return sum(
+            v.end - v.start for v in self.vmas if v.prot & PROT_WRITE and not v.shared and not v.flags & MAP_GROWSDOWN
+        )
+
     def locked_pages(self, start: int = 0, end: int = 1 << 64) -> int:
         """mm->locked_vm, of all areas or of a range."""
         areas = (v for v in self.vmas if v.locked)
@@ -493,45 +499,7 @@ class Mm:
             self._remove(vma)
             check()
 
-    def protect(self, addr: int, length: int, prot: int) -> None:
-        """mprotect(2)."""
-        if addr & (PAGE_SIZE - 1):
-            raise KernelError(EINVAL)
-        end = addr + page_up(length)
-        if end < addr or end > self.home.layout.task_size:
-            raise KernelError(ENOMEM)
-        prot &= 7
-        position = addr
-        areas = self.overlaps(addr, end)
-        for vma in areas:
-            if vma.start > position:
-                raise KernelError(ENOMEM)
-            position = vma.end
-            if prot & ~vma.may:
-                raise KernelError(EACCES)
-        if position < end:
-            raise KernelError(ENOMEM)
-        if not areas:
-            return
-        for border in (addr, end):
-            split = self.find(border)
-            if split is not None and split.start != border and split.prot != prot:
-                self.check_count()
-            self.split_at(border)
-        areas = self.overlaps(addr, end)
-        for vma in areas:
-            if vma.prot != prot:
-                vma.prot = prot
-                vma.account |= bool(prot & PROT_WRITE) and not vma.shared
-                self._reprotect(vma)
-                if self.home.events is not None and self.present(vma.start, vma.end):
-                    self.home.events.tlb_flush((vma.end - vma.start) // PAGE_SIZE)
-                self.home.mmap_changed(self, vma)
-        for vma in areas:
-            if self.find(vma.start) is vma:
-                self.merge_anonymous(vma)
-
-    def _reprotect(self, vma: Vma) -> None:
+    def reprotect(self, vma: Vma) -> None:
         """Present pages stay, with the new rights: change_pte_range()."""
         for page in self.present(vma.start, vma.end):
             if vma.prot:

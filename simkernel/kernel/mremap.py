@@ -8,7 +8,7 @@ from arch.abi.errno import EFAULT, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MREMAP_DONTUNMAP, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_WRITE
 from arch.errors import KernelError
-from simkernel.kernel.areas import page_up
+from simkernel.kernel.areas import Vma, page_up
 from simkernel.kernel.mm import Mm
 
 
@@ -38,6 +38,8 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
         raise KernelError(EINVAL)
     if old + old_size > vma.end or (new_size > old_size and vma.dontexpand):
         raise KernelError(EFAULT)
+    if not old_size:
+        return _again(mm, vma, old, new_size, fixed if flags & MREMAP_FIXED else None, bool(flags & MREMAP_MAYMOVE))
     if flags & MREMAP_FIXED:
         mm.unmap(fixed, new_size)
         return _move(mm, old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
@@ -57,10 +59,27 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
     )
 
 
+def _again(mm: Mm, vma: Vma, old: int, size: int, fixed: int | None, may_move: bool) -> int:
+    """Of nothing: a second mapping of what is shared.  ENOMEM."""
+    if not may_move:
+        raise KernelError(ENOMEM)
+    if fixed is not None:
+        mm.unmap(fixed, size)
+    new = mm.home.ask_address(mm.free_range(size)) if fixed is None else fixed
+    mm.check_count(1)
+    second = vma.clone(old, vma.end)
+    second.start, second.end = new, new + size
+    mm.insert(second)
+    if second.ops is not None:
+        second.ops.opened()
+    return new
+
+
 def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) -> int:
     mm.check_count(4)
-    mm.split_at(old)
-    mm.split_at(old + old_size)
+    if not keep:
+        mm.split_at(old)
+        mm.split_at(old + old_size)
     vma = mm.find(old)
     assert vma is not None
     moved = vma.clone(old, old + old_size)

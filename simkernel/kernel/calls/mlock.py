@@ -24,7 +24,7 @@ def do_mlock(k: KernelFace, start: int, length: int, flags: int) -> int:
     mm = current_mm(k)
     if not can_do_mlock(k):
         raise KernelError(EPERM)
-    length = page_up(length + (start & (PAGE_SIZE - 1)))
+    length = page_up(length + (start & (PAGE_SIZE - 1))) & (1 << 8 * k.arch.word) - 1
     start = page_down(start)
     limit = lock_limit_pages(k)
     wanted = mm.locked_pages() + length // PAGE_SIZE
@@ -90,7 +90,7 @@ def sys_mlock2(k: KernelFace, start: int, length: int, flags: int) -> int:
 @syscall("munlock", "unsigned long start, size_t len", source="mm/mlock.c")
 def sys_munlock(k: KernelFace, start: int, length: int) -> int:
     """ENOMEM, EINVAL."""
-    length = page_up(length + (start & (PAGE_SIZE - 1)))
+    length = page_up(length + (start & (PAGE_SIZE - 1))) & (1 << 8 * k.arch.word) - 1
     _apply(current_mm(k), page_down(start), length, False)
     return 0
 

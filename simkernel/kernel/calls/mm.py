@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from arch.abi.capability import CAP_IPC_LOCK
-from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM
+from arch.abi.errno import EACCES, EAGAIN, EBUSY, EINVAL, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EOVERFLOW, EPERM
 from arch.abi.fcntl import FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SIZE
 from arch.abi.mman import (
     LEGACY_MAP_MASK,
     MADV_DONTFORK,
@@ -16,15 +16,21 @@ from arch.abi.mman import (
     MADV_WIPEONFORK,
     MAP_ANONYMOUS,
     MAP_FIXED,
+    MAP_GROWSDOWN,
+    MAP_HUGE_SHIFT,
+    MAP_HUGETLB,
     MAP_LOCKED,
+    MAP_NORESERVE,
+    MAP_PRIVATE,
     MAP_SHARED_VALIDATE,
     MAP_TYPE,
+    MS_INVALIDATE,
     PKEY_ACCESS_MASK,
     PROT_GROWSDOWN,
     PROT_GROWSUP,
     PROT_WRITE,
 )
-from arch.abi.resource import RLIMIT_MEMLOCK
+from arch.abi.resource import RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK
 from arch.errors import KernelError
 from arch.hosttime import check
 from simkernel.kernel.areas import SharedAnonymous, page_up
@@ -33,9 +39,11 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under_mmap_lock
 from simkernel.kernel.madvise import do_madvise
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.mprotect import protect as change_rights
 from simkernel.kernel.mremap import remap, remap_pages
 from simkernel.kernel.security import ask, ask_mmap
 
+OVERCOMMIT_ALWAYS = 1
 GROWS = PROT_GROWSDOWN | PROT_GROWSUP
 NO_PKEY = -1
 
@@ -74,12 +82,43 @@ def _check_map_locked(k: KernelFace, mm: Mm, length: int) -> None:
         raise KernelError(EAGAIN)
 
 
+def may_expand(k: KernelFace, mm: Mm, length: int, data: bool) -> None:
+    """may_expand_vm(): RLIMIT_AS, and for private memory that can be written RLIMIT_DATA.  ENOMEM."""
+    rlimits = k.current.rlimits
+    limit = rlimits[RLIMIT_AS][0]
+    if limit >= 0 and mm.total_pages() * PAGE_SIZE + length > limit:
+        raise KernelError(ENOMEM)
+    limit = rlimits[RLIMIT_DATA][0]
+    if data and limit >= 0 and mm.data_bytes() + page_up(length) > limit:
+        raise KernelError(ENOMEM)
+
+
+def enough_memory(k: KernelFace, length: int) -> None:
+    """__vm_enough_memory(), guessing (vm.overcommit_memory): not more at once than there is.  ENOMEM."""
+    if k.mm.overcommit_memory != OVERCOMMIT_ALWAYS and page_up(length) // PAGE_SIZE > k.mm.total_ram_pages:
+        raise KernelError(ENOMEM, "more than there is memory")
+
+
+def _no_huge_pages(k: KernelFace, flags: int) -> None:
+    """hugetlb_reserve_pages(): the pool of huge pages is empty.  EINVAL for a size that the CPU does not know, else ENOMEM."""
+    if flags >> MAP_HUGE_SHIFT & 0x3F not in (0, *k.arch.calls.huge_page_sizes):
+        raise KernelError(EINVAL)
+    if not flags & MAP_NORESERVE:
+        raise KernelError(ENOMEM)
+
+
 @syscall("brk", "unsigned long brk", source="mm/mmap.c")
 def sys_brk(k: KernelFace, brk: int) -> Body:
     """Move the end of the heap; the (possibly old) end."""
     mm = current_mm(k)
     if page_up(brk) > page_up(mm.brk) and brk >= mm.start_brk:
         try:
+            grown = page_up(brk) - page_up(mm.brk)
+            limit = k.current.rlimits[RLIMIT_DATA][0]
+            if 0 <= limit < brk - mm.start_brk + mm.end_data - mm.start_data:
+                return mm.brk
+            may_expand(k, mm, grown, True)
+            enough_memory(k, grown)
             k.mm.ask_address(page_up(mm.brk))
         except KernelError:
             return mm.brk
@@ -117,13 +156,21 @@ def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: 
     """EINVAL, ENOMEM, EACCES, ENODEV, EEXIST."""
     if length and flags & MAP_TYPE == MAP_SHARED_VALIDATE and file and flags & ~LEGACY_MAP_MASK:
         raise KernelError(EOPNOTSUPP, "a flag that the file does not know")
+    if not file and flags & MAP_TYPE == MAP_SHARED_VALIDATE:
+        raise KernelError(EINVAL)
+    pages = page_up(length) // PAGE_SIZE
+    if pgoff + pages >= 1 << 8 * k.arch.word or (file and (pgoff + pages) * PAGE_SIZE > MAX_LFS_FILESIZE):
+        raise KernelError(EOVERFLOW)
     mm = current_mm(k)
-    limit = k.current.rlimits[9][0]
-    if limit >= 0 and (mm.total_pages() * PAGE_SIZE + length) > limit:
-        raise KernelError(ENOMEM)
+    may_expand(k, mm, length, flags & MAP_TYPE == MAP_PRIVATE and bool(prot & PROT_WRITE) and not flags & MAP_GROWSDOWN)
     target, k.mm.mapping_file = k.mm.mapping_file, None
     if flags & MAP_FIXED:
         refuse_sealed(mm, addr, length)
+    if not file and flags & MAP_HUGETLB:
+        _no_huge_pages(k, flags)
+    private = flags & MAP_TYPE == MAP_PRIVATE
+    if not flags & MAP_NORESERVE and (prot & PROT_WRITE if private else not file):
+        enough_memory(k, length)
     locked = mm.lock_future or bool(flags & MAP_LOCKED)
     if locked:
         _check_map_locked(k, mm, length)
@@ -132,6 +179,8 @@ def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: 
 
 def _mmap(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:
     file = None if flags & MAP_ANONYMOUS else k.vfs.fget(fd)
+    if file is not None and flags & MAP_HUGETLB:
+        raise KernelError(EINVAL, "none of hugetlbfs")
     k.mm.mapping_file = file
     address = file.addr if file is not None else 0
     return (yield k.call("vm_mmap_pgoff", address, addr, length, prot, flags, pgoff))
@@ -189,7 +238,7 @@ def _protect(k: KernelFace, mm: Mm, start: int, length: int, prot: int) -> None:
     if "file_mprotect" in k.security_hooks.watched:
         for vma in mm.overlaps(start, start + page_up(length)):
             ask(k, "file_mprotect", k.mirror.vma_struct(mm, vma), prot, prot)
-    mm.protect(start, length, prot)
+    change_rights(mm, start, length, prot)
 
 
 @kernel_function(
@@ -199,7 +248,7 @@ def _protect(k: KernelFace, mm: Mm, start: int, length: int, prot: int) -> None:
 )
 def do_mprotect_pkey(k: KernelFace, start: int, length: int, prot: int, pkey: int) -> Body:
     """mprotect(2) and pkey_mprotect(2)."""
-    if prot & ~(GROWS | 0x1F) or prot & GROWS == GROWS or pkey != NO_PKEY:
+    if prot & ~(GROWS | 0xF) or prot & GROWS == GROWS or pkey != NO_PKEY:
         raise KernelError(EINVAL)
     if length:
         if start % PAGE_SIZE == 0:
@@ -252,6 +301,12 @@ def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int,
     mm = current_mm(k)
     if addr % PAGE_SIZE == 0:
         refuse_sealed(mm, addr, old_len)
+    more = (page_up(new_len) & (1 << 8 * k.arch.word) - 1) - page_up(old_len)
+    grows = mm.find(addr) if more > 0 else None
+    if grows is not None and not grows.dontexpand and not flags & ~7:
+        may_expand(k, mm, more, grows.account)
+        if grows.account:
+            enough_memory(k, more)
     return (yield from under_mmap_lock(k, lambda: remap(mm, addr, old_len, new_len, flags, new_addr)))
 
 
@@ -317,8 +372,12 @@ def sys_msync(k: KernelFace, start: int, length: int, flags: int) -> int:
     """File pages are written in place: nothing to do but to check."""
     if flags & ~7 or start & (PAGE_SIZE - 1) or flags & 5 == 5:
         raise KernelError(EINVAL)
-    end = start + page_up(length)
-    covered = sum(min(v.end, end) - max(v.start, start) for v in current_mm(k).overlaps(start, end))
+    end = start + (page_up(length) & (1 << 8 * k.arch.word) - 1)
+    covered = 0
+    for vma in current_mm(k).overlaps(start, end):
+        if flags & MS_INVALIDATE and vma.locked:
+            raise KernelError(EBUSY)
+        covered += min(vma.end, end) - max(vma.start, start)
     if covered < end - start:
         raise KernelError(ENOMEM)
     return 0
