@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EBADF, EINVAL, EISDIR, ESPIPE  # fmt: skip
+from arch.abi.errno import EBADF, EINVAL, EISDIR, EOVERFLOW, EPIPE, ESPIPE, EXDEV  # fmt: skip
 from arch.abi.fcntl import O_APPEND
-from arch.abi.limits import MAX_RW_COUNT
+from arch.abi.limits import MAX_RW_COUNT, S64_MAX, U64_MAX
+from arch.abi.signal import SIGPIPE
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
+from simkernel.fs.pipe import pipe_of
 from simkernel.fs.pseudo import read_steps, release_node, write_steps
 from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.kernel.face import Body, Steps
@@ -110,13 +112,16 @@ def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, 
         in_pos = k.usercopy.get_user(offset, width, True)
     else:
         in_pos = source.f_pos
-    if in_pos < 0:
+    if in_pos < 0 or count >> (8 * k.arch.model.word - 1) or in_pos + count > S64_MAX:  # rw_verify_area()
         return -EINVAL
     dest = k.vfs.fget(out_fd)
     if not dest.f_mode & c.FMODE_WRITE:
         return -EBADF
     if source.f_op.iterate or dest.f_flags & O_APPEND:
         return -EINVAL
+    if dest.f_inode.i_pipe is not None and not pipe_of(dest.f_inode).readers:
+        k.signals.send(k.current, SIGPIPE)
+        return -EPIPE
     if source.f_op.read_iter is None and source.private_data is None:
         return -EINVAL
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, MAX_RW_COUNT))
@@ -149,6 +154,10 @@ def sys_copy_file_range(
         return -EINVAL
     if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE or dest.f_flags & O_APPEND:
         return -EBADF
+    if source.f_inode.i_sb is not dest.f_inode.i_sb and k.version.at_least("5.19"):
+        return -EXDEV
+    if any((pos & U64_MAX) + length > U64_MAX for pos in (in_pos, out_pos)):
+        return -EOVERFLOW
     if in_pos < 0 or out_pos < 0:
         return -EINVAL
     if source.f_inode is dest.f_inode and in_pos < out_pos + length and out_pos < in_pos + length:

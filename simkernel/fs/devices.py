@@ -247,11 +247,11 @@ def _map_zero(k: FsKernel, file: File, vma: Vma) -> None:
 
 
 NULL_FOPS = FileOperations(
-    "null_fops", splice=False, read="read_null", write="write_null", read_iter="read_iter_null", write_iter="write_iter_null",
+    "null_fops", nowait="6.0", splice=False, read="read_null", write="write_null", read_iter="read_iter_null", write_iter="write_iter_null",
     llseek="null_lseek",
 )  # fmt: skip
 ZERO_FOPS = FileOperations(
-    "zero_fops", splice=False, read="read_zero", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null",
+    "zero_fops", nowait="6.0", splice=False, read="read_zero", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null",
     llseek="null_lseek", mmap=_map_zero,
 )  # fmt: skip
 ZERO_FOPS_5_7 = FileOperations(
@@ -262,10 +262,10 @@ FULL_FOPS = FileOperations(
     "full_fops", splice=False, write="write_full", read_iter="read_iter_zero", llseek="null_lseek"
 )
 RANDOM_FOPS = FileOperations(
-    "random_fops", read_iter="random_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
+    "random_fops", nowait="5.1", read_iter="random_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
 )  # fmt: skip
 URANDOM_FOPS = FileOperations(
-    "urandom_fops", read_iter="urandom_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
+    "urandom_fops", nowait="5.1", read_iter="urandom_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
 )  # fmt: skip
 RANDOM_FOPS_5_18 = FileOperations("random_fops", read="random_read", write="random_write", llseek="noop_llseek")
 URANDOM_FOPS_5_18 = FileOperations("urandom_fops", read="urandom_read", write="random_write", llseek="noop_llseek")

@@ -136,7 +136,7 @@ def _new_id(taken: set[int]) -> int:
 
 
 EVENTFD_FOPS = FileOperations(
-    "eventfd_fops", splice=False, read_iter="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll,
+    "eventfd_fops", splice=False, read_iter="eventfd_read", nowait="5.8", write="eventfd_write", llseek="noop_llseek", poll=_poll,
     release=_release, show_fdinfo=_fdinfo,
 )  # fmt: skip
 EVENTFD_FOPS_5_7 = FileOperations(

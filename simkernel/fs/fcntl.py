@@ -302,7 +302,8 @@ def sys_fadvise64(k: FsKernel, fd: int, offset: int, length: int, advice: int) -
     file = k.vfs.fget(fd)
     if file.f_inode.i_pipe is not None:
         return -ESPIPE
-    return 0 if 0 <= advice <= 5 else -EINVAL
+    signed = length - (1 << 64) if length >> 63 else length
+    return 0 if 0 <= advice <= 5 and signed >= 0 else -EINVAL
 
 
 @syscall("readahead", "int fd, loff_t offset, size_t count", source="mm/readahead.c")

@@ -132,6 +132,7 @@ class FileOperations:
     fsync: Callable[[Board, File], int | Body] | None = None
     iterate: bool = False  # a directory
     stream: bool = False  # stream_open(): no position at all
+    nowait: str = ""  # FMODE_NOWAIT, RWF_NOWAIT is minded: since which kernel
     fasync: bool = False  # O_ASYNC: its owner can be told of changes
     splice: bool | None = None  # splice_read; None: where there is a read_iter
     setfl: Callable[[Board, File, int], None] | None = None  # check_flags

@@ -456,7 +456,7 @@ def fifo_open(k: FsKernel, inode: Inode, file: File) -> Body:
 
 PIPEFIFO_FOPS = FileOperations(
     "pipefifo_fops", read_iter="pipe_read", write_iter="pipe_write", llseek="no_llseek", poll=pipe_poll,
-    ioctl=pipe_ioctl, open=fifo_open, release=pipe_release, fasync=True, stream=True,
+    ioctl=pipe_ioctl, open=fifo_open, release=pipe_release, nowait="6.4", fasync=True, stream=True,
 )  # fmt: skip
 
 

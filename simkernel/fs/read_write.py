@@ -6,10 +6,11 @@ function: read_null, pipe_read, shmem_file_read_iter ... .
 
 from __future__ import annotations
 
-from arch.abi.errno import EBADF, EFAULT, EINVAL, EOPNOTSUPP, ESPIPE  # fmt: skip
-from arch.abi.fcntl import RWF_HIPRI
+from arch.abi.errno import EAGAIN, EBADF, EFAULT, EINVAL, EOPNOTSUPP, ESPIPE  # fmt: skip
+from arch.abi.fcntl import RWF_HIPRI, RWF_NOWAIT
 from arch.abi.internal import READ, WRITE
 from arch.abi.limits import MAX_RW_COUNT, S64_MAX
+from arch.abi.poll import POLLIN, POLLOUT
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
@@ -374,6 +375,12 @@ def _do_iter(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags:
     ops = file.f_op
     by_iter = ops.read_iter if direction == READ else ops.write_iter
     if by_iter is not None:
+        if flags & RWF_NOWAIT:
+            if not ops.nowait or k.version.before(ops.nowait):
+                return -EOPNOTSUPP
+            ready = POLLIN if direction == READ else POLLOUT
+            if ops.poll is not None and not ops.poll(k, file, None) & ready:
+                return -EAGAIN
         return (yield from sync_iter(k, file, by_iter, segments, ppos, flags))
     if flags & ~RWF_HIPRI:
         return -EOPNOTSUPP

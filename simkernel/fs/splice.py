@@ -5,7 +5,9 @@ from __future__ import annotations
 from arch.abi.errno import EAGAIN, EBADF, EINVAL, EPIPE, ESPIPE
 from arch.abi.fcntl import O_APPEND, O_NONBLOCK
 from arch.abi.limits import IOV_MAX, PAGE_SHIFT
+from arch.abi.poll import POLLIN
 from arch.abi.signal import SIGPIPE
+from arch.abi.stat import S_IFMT, S_IFSOCK
 from simkernel.fs import constants as c
 from simkernel.fs.copy import kernel_read, kernel_write
 from simkernel.fs.face import FsKernel
@@ -52,8 +54,6 @@ def _between(k: FsKernel, source: File, dest: File, length: int, flags: int, kee
     if here is there:
         return -EINVAL
     quick = bool(flags & SPLICE_F_NONBLOCK)
-    if not keep:
-        quick = quick or bool((source.f_flags | dest.f_flags) & O_NONBLOCK)
     ret = yield from _ipipe_prep(k, here, quick)
     if ret <= 0:
         return ret
@@ -67,6 +67,12 @@ def _between(k: FsKernel, source: File, dest: File, length: int, flags: int, kee
     return moved
 
 
+def _nonblock(k: FsKernel, *pipes: File) -> int:
+    """O_NONBLOCK of a pipe is as the call's own flag, since 5.1."""
+    quick = any(file.f_flags & O_NONBLOCK for file in pipes) and k.version.at_least("5.1")
+    return SPLICE_F_NONBLOCK if quick else 0
+
+
 @kernel_function("long do_tee(struct file *in, struct file *out, size_t len, unsigned int flags)", source="fs/splice.c")
 def do_tee(k: FsKernel, source: int, dest: int, length: int, flags: int) -> Body:
     """What is in one pipe also into another.  EINVAL, EBADF, EAGAIN."""
@@ -75,6 +81,7 @@ def do_tee(k: FsKernel, source: int, dest: int, length: int, flags: int) -> Body
         return -EBADF
     if file_in.f_inode.i_pipe is None or file_out.f_inode.i_pipe is None:
         return -EINVAL
+    flags |= _nonblock(k, file_in, file_out)
     return (yield from _between(k, file_in, file_out, length, flags, True))
 
 
@@ -106,6 +113,8 @@ def sys_vmsplice(k: FsKernel, fd: int, uiov: int, nr_segs: int, flags: int) -> B
         (k.usercopy.get_user(uiov + 2 * i * word, word), k.usercopy.get_user(uiov + (2 * i + 1) * word, word))
         for i in range(nr_segs)
     ]
+    if any(size >> (8 * word - 1) for _, size in segments):
+        return -EINVAL
     if not sum(size for _, size in segments):
         return 0
     writing = bool(file.f_mode & c.FMODE_WRITE)
@@ -120,6 +129,15 @@ def _has_splice_read(k: FsKernel, file: File) -> bool:
     """Is there a way to read it into a pipe?"""
     ops = file.f_op
     return not k.vfs.names.no_default_splice or (ops.read_iter is not None if ops.splice is None else ops.splice)
+
+
+WITHOUT_SPLICE_WRITE = ("zero_fops", "full_fops", "kmsg_fops")
+
+
+def _has_splice_write(k: FsKernel, file: File) -> bool:
+    """Can it be written out of a pipe?"""
+    ops = file.f_op
+    return not k.vfs.names.no_default_splice or (ops.write_iter is not None and ops.name not in WITHOUT_SPLICE_WRITE)
 
 
 @syscall(
@@ -140,9 +158,12 @@ def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, 
         return -ESPIPE
     if not in_pipe and not out_pipe:
         return -EINVAL
+    flags |= _nonblock(k, *(file for file, pipe in ((source, in_pipe), (dest, out_pipe)) if pipe))
     if in_pipe and out_pipe:
         return (yield from _between(k, source, dest, length, flags, False))
-    if (not out_pipe and dest.f_flags & O_APPEND) or (not in_pipe and not _has_splice_read(k, source)):
+    if not out_pipe and (dest.f_flags & O_APPEND or not _has_splice_write(k, dest)):
+        return -EINVAL
+    if not in_pipe and not _has_splice_read(k, source):
         return -EINVAL
     if (off_in and not source.f_mode & c.FMODE_PREAD) or (off_out and not dest.f_mode & c.FMODE_PWRITE):
         return -EINVAL
@@ -157,8 +178,13 @@ def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, 
     if out_pipe:
         room = pipe_of(dest.f_inode)
         length = min(length, room.slots - len(room.bufs) << PAGE_SHIFT)
+    if quick and source.f_inode.i_mode & S_IFMT == S_IFSOCK and source.f_op.poll is not None:
+        if not source.f_op.poll(k, source, None) & POLLIN:
+            return -EAGAIN
     in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos
     out_pos = k.usercopy.get_user(off_out, 8, True) if off_out else dest.f_pos
+    if in_pos < 0 or out_pos < 0:  # rw_verify_area()
+        return -EINVAL
     if not in_pipe:
         k.vfs.security.file_permission(source, c.MAY_READ)
     got = yield from kernel_read(k, source, in_pos, min(length, 65536))

@@ -92,6 +92,7 @@ SOCKET_FILE_OPS = FileOperations(
     poll=sock_poll,
     ioctl=lambda k, file, cmd, arg: sock_ioctl(k, socket_in(file).sk, file, cmd, arg),
     release=sock_release,
+    nowait="6.4",
     fasync=True,
     stream=True,
 )
