@@ -218,7 +218,7 @@ class Inode:
         self.i_nlink = 2 if mode & S_IFMT == S_IFDIR else 1
         self.i_size = 0
         self.i_blocks = 0  # 512-byte units
-        self.i_rdev = self.addr = self.i_state = 0
+        self.i_rdev = self.addr = self.i_state = self.rw_hint = 0
         now = sb.now()
         self.atime = self.mtime = self.ctime = self.btime = now
         self.i_fop: FileOperations | None = None
@@ -227,7 +227,6 @@ class Inode:
         self.i_count = 0  # open files
         self.i_writecount = 0  # writers (>0) or execve denying write (<0)
         self.locks: FileLocks | None = None
-        self.rw_hint = 0  # i_write_hint
         self.seals, self.version, self.mapped = F_SEAL_SEAL, 0, False  # mapped: once, and perhaps still
         self.xattrs: dict[bytes, bytes] | None = None  # extended attributes, oldest first
 

@@ -146,6 +146,11 @@ def _uuid(k: KernelFace) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+# limits of the initial user namespace with two names
+SAME = (
+    ("user.max_fanotify_groups", "fs.fanotify.max_user_groups"), ("user.max_fanotify_marks", "fs.fanotify.max_user_marks"),
+    ("user.max_inotify_instances", "fs.inotify.max_user_instances"), ("user.max_inotify_watches", "fs.inotify.max_user_watches"),
+)  # fmt: skip
 MAX_USER_RESERVE_KB = 1 << 17
 SetNames = Callable[[str | None, str | None], None]  # node name, domain name; None: as it is
 
@@ -162,6 +167,9 @@ def make_sysctl(
     )
     table.on_write("vm.oom_kill_allocating_task", lambda value: setattr(k.tasks, "oom_kill_allocating_task", value))
     table.on_write("fs.suid_dumpable", lambda value: setattr(k.tasks, "suid_dumpable", value))
+    for one, other in SAME:
+        for name, same in ((one, other), (other, one)):
+            table.on_write(name, lambda value, same=same: table.update({same: value}))  # type: ignore[misc]
     table.readers |= {
         "kernel.osrelease": lambda: uname()[2],
         "kernel.version": lambda: uname()[3],

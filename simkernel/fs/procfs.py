@@ -19,6 +19,7 @@ from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
 from simkernel.fs.pipe import round_pipe_size
 from simkernel.fs.proc_memory import add_memory_files
 from simkernel.fs.proc_pid import PidDir, find_process, self_pid, thread_self
+from simkernel.fs.proc_pressure import make_pressure
 from simkernel.fs.proc_sys import make_sysctl
 from simkernel.fs.pseudo import (
     PROC_ITER_FOPS,
@@ -235,6 +236,8 @@ def make_root(k: FsKernel) -> Dir:
         link = Link(target)
         link.size = len(target)
         root.add(name, link)
+    if k.version.at_least("4.20"):
+        root.add("pressure", make_pressure(k))
     text("schedstat", lambda: f"version 15\ntimestamp {k.clock.now_ns // 4_000_000}\n")
     text("stat", lambda: proc_stat(k))
     text("swaps", lambda: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
