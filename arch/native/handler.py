@@ -61,7 +61,8 @@ class NativeCode:
     closed: bool = True  # it calls nothing of Python's that could lead to a run of another program
     cookie: int = 0  # of the attachment, and the address of the probed function: for Word.COOKIE and ENTRY_IP
     entry_ip: int = 0
-    sight: Sight = None  # of its context, where it looks at nothing else but its maps
+    sight: Sight = None  # of its context, where it is known what it looks at
+    elsewhere: bool = False  # it reads memory of the kernel, too
 
 
 @dataclass(frozen=True)
@@ -78,5 +79,6 @@ class NativeHandler:
     keep: object = None  # what must live as long
     flags: int = 0
     sight: Sight = None  # of struct pt_regs, where it looks at nothing else of the CPU and its stack
+    elsewhere: bool = False  # it (or what runs at the end) reads memory of the kernel
     returns: bool = False  # at the end of the function something runs because of it
     at_return: Sight = None  # what that looks at

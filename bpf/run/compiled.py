@@ -310,10 +310,10 @@ class JitProgram(Program):
                     waiting.append(self.translator.following(i))
         return False
 
-    def sight(self) -> Sight:
-        """Which bytes of its context it looks at, if at nothing but that and its maps."""
+    def sight(self) -> tuple[Sight, bool]:
+        """Which bytes of its context it looks at, and whether at memory of the kernel that is no map's."""
         if not self.closed or len(self._function_starts()) > 1:
-            return None
+            return None, True
         return context_sight(self.insns, self.native_form, self.translator.targets, self.translator.following)
 
     def helper_calls(self) -> list[int]:

@@ -48,6 +48,7 @@ class _Follower:
     def __init__(self, insns: Sequence[Insn], form: Callable[[int], NativeCall | None]) -> None:
         self.insns, self.form = insns, form
         self.seen: set[tuple[int, int]] = set()
+        self.elsewhere = False  # it reads memory of the kernel
 
     def after(self, i: int, state: State) -> State:
         """What the registers may hold behind an instruction."""
@@ -85,16 +86,19 @@ class _Follower:
 
     def _loaded(self, insn: Insn, state: State) -> State:
         base = state[insn.src_reg]
-        if base & NUMBER or insn.mode not in (BPF_MEM, BPF_MEMSX):
-            raise MoreThanContext
+        plain = insn.mode in (BPF_MEM, BPF_MEMSX)
+        self.elsewhere |= bool(base & NUMBER) or not plain
         if base & THE_CONTEXT:
+            if not plain:
+                raise MoreThanContext
             self.seen.add((insn.off, SIZE_BYTES[insn.size]))
         return _with(state, insn.dst_reg, NUMBER)
 
     def _called(self, i: int, state: State) -> State:
         call = self.form(i) if self.insns[i].src_reg != BPF_PSEUDO_CALL else None
-        if call is None or call.elsewhere:
+        if call is None:
             raise MoreThanContext
+        self.elsewhere |= call.elsewhere
         first, registers = (call.first, call.registers) if call.address else (1, 5)
         if any(state[r] & THE_CONTEXT for r in range(first, first + registers)):
             raise MoreThanContext
@@ -111,8 +115,10 @@ def context_sight(
     form: Callable[[int], NativeCall | None],
     targets: Callable[[int], Sequence[int]],
     following: Callable[[int], int],
-) -> Sight:
-    """The bytes of its context that a program of one function looks at; None: it looks at more."""
+) -> tuple[Sight, bool]:
+    """The bytes of its context that a program of one function looks at, None: that cannot be said; and whether it reads memory of the
+    kernel.
+    """
     follower = _Follower(insns, form)
     states: dict[int, State] = {0: AT_START}
     waiting = [0]
@@ -131,5 +137,5 @@ def context_sight(
                     states[to] = new
                     waiting.append(to)
     except MoreThanContext:
-        return None
-    return frozenset(follower.seen)
+        return None, True
+    return frozenset(follower.seen), follower.elsewhere

@@ -392,7 +392,8 @@ class Shortcuts:
         now += HYPERCALL_NS if way.leaf and not self._is_called(way) else 0
         steps = []
         for i in range(last, -1, -1):
-            steps.append(Step(symbols[i], arguments[i], begins[i], now))
+            as_it_was = i <= len(self.on_the_way) or symbols[i].startswith("ksys_")  # then a file's count is raised
+            steps.append(Step(symbols[i], arguments[i], begins[i], now, as_it_was))
             now += 0 if i and symbols[i - 1] in text.jumping else half
         return steps[::-1]
 
@@ -416,13 +417,13 @@ class Shortcuts:
 
     def changed(self) -> None:
         """Probes or listeners came or went, or have other handlers."""
-        listeners = [native for point in self.points if point.active for _, native in point.listeners]
-        self.cpu.words[Word.SHOWN] = any(native is None or native.sight is None for native in listeners)
         syscalls, numbers = self.syscalls, self.syscalls.abi.numbers
         for name, words in self.used.items():
             row, nr = self.rows[name], numbers[name]
             way = (*self.on_the_way, syscalls.symbols[name])
             words[WALK] = words[OTHER_WALK] = 0
+            for walk in self.walks[name]:
+                walk.shows = False
             words[BODY], words[COST] = self._costs(row.way)
             words[OTHER_BODY], words[OTHER_COST] = self._costs(row.other_way)
             seen = self.text.any_probed(way, row.functions()) or any(point.active for point in self.points)
@@ -430,3 +431,6 @@ class Shortcuts:
             code = library(self.cpu.arch.byteorder == "big", tuple(row.function for row in self.rows.values()))
             self.table[2 * nr + 1] = ctypes.addressof(words)
             self.table[2 * nr] = 0 if seen else code.address[row.function.name]
+        listeners = [native for point in self.points if point.active for _, native in point.listeners]
+        shown = any(native is None or native.sight is None for native in listeners)
+        self.cpu.words[Word.SHOWN] = shown or any(walk.shows for pair in self.walks.values() for walk in pair)

@@ -223,6 +223,7 @@ class Step:
     arguments: tuple[int, ...] | None
     begins: int
     ends: int
+    as_it_was: bool  # memory of the kernel is as before the call, but for the user's registers on the stack
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,7 @@ class Walk:
     def __init__(self, cpu: Cpu, text: Text) -> None:
         arch, layout = cpu.arch, cpu.layout
         self.cpu, self.text = cpu, text
+        self.shows = False  # who is visited may look at the user's registers
         self.python: dict[Callable[..., object], Callable[[int], None]] = {}  # listeners, as native code calls them
         self.fields: list[Row] = [layout.fields[name] for name in arch.function_args[:SHOWN_MOST]]
         self.result: Row = layout.fields[arch.return_value]
@@ -260,6 +262,7 @@ class Walk:
         there are none; None: it cannot be done.
         """
         rows: list[list[int] | None] = []
+        self.shows = False
         for i, step in enumerate(steps):
             rows += [self._point(listener) for listener in points] if i == behind else []
             rows += [self._row(step)] if self.text.probed.get(step.symbol) else []
@@ -284,6 +287,9 @@ class Walk:
         python, native = self.cpu.at_probe(self.text.image.address(step.symbol))
         if self.text.probed[step.symbol] != 1 or native is None:
             return None
+        if native.elsewhere and not step.as_it_was:
+            return None
+        self.shows |= native.elsewhere
         arguments = (step.arguments or ())[: len(self.fields)]
         if not _within(native.sight, self.fields[: len(arguments)]):
             return None

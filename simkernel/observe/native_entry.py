@@ -136,7 +136,7 @@ def raw_point(
 
     function, sight = (
         library(big_endian).address["run_point"],
-        None if code.sight is None else frozenset[tuple[int, int]](),
+        None if code.sight is None or code.elsewhere else frozenset[tuple[int, int]](),
     )
     return NativeHandler(function, ctypes.addressof(data), after, (data, code), sight=sight)
 
@@ -201,6 +201,6 @@ def _handler(
             code.failed()
 
     function = library(arch.byteorder == "big").address[name]
-    plain = all(code.sight is not None for code in compiled)
-    sight = frozenset((row.offset, row.size) for row in read) if plain else None
-    return NativeHandler(function, ctypes.addressof(data), after, (data, tuple(compiled)), READ_ONLY, sight)
+    known, elsewhere = all(code.sight is not None for code in compiled), any(code.elsewhere for code in compiled)
+    sight = frozenset((row.offset, row.size) for row in read) if known else None
+    return NativeHandler(function, ctypes.addressof(data), after, (data, tuple(compiled)), READ_ONLY, sight, elsewhere)

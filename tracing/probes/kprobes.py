@@ -28,6 +28,13 @@ from tracing.probes.together import AT_MOST, together
 KRETPROBE_MAXACTIVE_MAX = 4096
 
 
+def seeing(entry: NativeHandler, end: NativeHandler | None) -> NativeHandler:
+    """A return probe's entry handler, of which is known what the end's looks at."""
+    if end is None:
+        return replace(entry, at_return=None)
+    return replace(entry, at_return=end.sight, elsewhere=end.elsewhere)
+
+
 class Kprobe:
     """struct kprobe.  Give `symbol` (and `offset`) or `addr`; `pre_handler(regs)` runs at each hit."""
 
@@ -446,7 +453,7 @@ class Kprobes:
             rp.words[returns.RP_DATA] = native.data
             rp.words[returns.RP_FUNCTION] = native.function
         if rp.kp.native is not None:
-            self.set_native(rp.kp, replace(rp.kp.native, at_return=native.sight if native is not None else None))
+            self.set_native(rp.kp, seeing(rp.kp.native, native))
 
     def note_natively(self, rp: Kretprobe, natively: bool) -> None:
         """A return probe whose entry handler does nothing but note the arguments: from now on compiled, or not."""
@@ -455,7 +462,7 @@ class Kprobes:
     def _entry_handler(self, rp: Kretprobe, noted: int) -> NativeHandler:
         """The compiled form of a return probe's entry."""
         made = self.returns.entry_handler(rp.words, noted)
-        return replace(made, at_return=rp.native.sight if rp.native is not None else None)
+        return seeing(made, rp.native)
 
     def return_value(self, regs: int) -> int:
         """What a function that returned with these registers answered."""

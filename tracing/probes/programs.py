@@ -108,7 +108,8 @@ def handler(
     blind = all(code.blind for code in known)
     flags = READ_ONLY | (NO_FRAME if blind else 0)
     keep = (data, hits, tuple(codes))
-    return NativeHandler(function, ctypes.addressof(data), after, keep, flags, all_sights(code.sight for code in known))
+    sight, elsewhere = all_sights(code.sight for code in known), any(code.elsewhere for code in known)
+    return NativeHandler(function, ctypes.addressof(data), after, keep, flags, sight, elsewhere)
 
 
 class Runner:

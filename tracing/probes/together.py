@@ -67,5 +67,8 @@ def together(
     function = library(big_endian).address["run_together"]
     returning = [handler.at_return for handler in found if handler.returns]
     at_return = returning[0] if len(returning) == 1 else None
-    sight, keep = all_sights(handler.sight for handler in found), (data, tuple(found))
-    return NativeHandler(function, ctypes.addressof(data), after, keep, flags, sight, bool(returning), at_return)
+    sight, elsewhere = all_sights(handler.sight for handler in found), any(handler.elsewhere for handler in found)
+    keep = (data, tuple(found))
+    return NativeHandler(
+        function, ctypes.addressof(data), after, keep, flags, sight, elsewhere, bool(returning), at_return
+    )

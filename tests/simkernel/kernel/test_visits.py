@@ -29,10 +29,15 @@ EVENTS = (
 NUMBERS = ("call bpf_ktime_get_ns", "call bpf_get_current_pid_tgid", "call bpf_get_smp_processor_id", "r0 = 3")
 
 
-def program_text(rng, loads):
+def program_text(rng, loads, read="", registers=False):
     """Notes numbers and what the context holds, by time."""
     lines = ["r6 = r1", "call bpf_ktime_get_ns", "*(u64 *)(r10 -8) = r0"]
     number = f"r0 = *(u64 *)(r6 +{rng.choice(loads)})" if loads and rng.random() < 0.7 else rng.choice(NUMBERS)
+    if read and rng.random() < 0.4:  # memory of the kernel: the task, or the registers of the call
+        start = "r3 = *(u64 *)(r6 +0)" if registers and rng.random() < 0.7 else "call bpf_get_current_task\nr3 = r0"
+        number = (
+            f"{start}\nr3 += {8 * rng.randrange(8)}\nr1 = r10\nr1 += -32\nr2 = 8\ncall {read}\nr0 = *(u64 *)(r10 -32)"
+        )
     lines += [number, "*(u64 *)(r10 -16) = r0"]
     lines += ["r1 = map[m]", "r2 = r10", "r2 += -8", "r3 = r10", "r3 += -16", "r4 = 0", "call bpf_map_update_elem"]
     return "\n".join([*lines, f"r0 = {rng.choice([0, 0, 1])}", "exit"])
@@ -58,6 +63,7 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
     wrappers = [k.syscalls.symbols[name] for name in CALLS if name in k.syscalls.symbols]
     places = [name for name in (*PLACES, *ENTRIES, *wrappers) if name in k.text.functions]
     programs, events, others = [], [], []
+    read = "bpf_probe_read_kernel" if k.version.at_least("5.5") else "bpf_probe_read"
 
     def loaded(kind, text, **more):
         verdict, prog = prog_load(
@@ -72,11 +78,11 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
         match rng.choice(["program", "event", "both", "multi", "trampoline"]):
             case "multi":
                 loads = [layout.fields[facts.return_value].offset] if returns and k.arch.word == 8 else arguments
-                prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads))
+                prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads, read))
                 observer.attachments._multi(prog, observer.symbols.address(place), rng.choice([0, 5]), returns)
             case "trampoline" if k.version.at_least("5.5") and place not in ENTRIES:
                 loads = [0] if k.text.functions[place].prototype.params else []  # its context is numbers, too
-                prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads))
+                prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads, read))
                 observer.attachments.trampoline(place).link(FEXIT if returns else FENTRY, prog, 0)
             case kind:
                 name, args = f"e{number}", rng.choice(["", " a=$stack0", " c=$comm"][: 2 + k.version.at_least("4.15")])
@@ -90,11 +96,11 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
                     event.set_enabled(True)
                 if kind in ("program", "both"):
                     event.perf_register()
-                    event.add_bpf(Attached(loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, arguments)), 0))
+                    event.add_bpf(Attached(loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, arguments, read)), 0))
                 events.append(event)
     for point in ("sys_enter", "sys_exit"):
         if rng.random() < listens:
-            prog = loaded(uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, program_text(rng, [0, 8]))
+            prog = loaded(uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, program_text(rng, [0, 8], read, point == "sys_enter"))
             observer.attachments.attach_raw_tracepoint(prog, RawTracepointAttach(point))
     for name in EVENTS:
         if rng.random() < listens / 2 and tracing.events.get(*name.split("/")) is not None:
