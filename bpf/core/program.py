@@ -225,11 +225,8 @@ class BpfProg(Prog):
         blind, closed = not program.uses_context(), program.closed
         data = ctypes.addressof(program.data)
         named = any(insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_BTF_ID for insn in self.orig_insns)
-        sight, elsewhere = program.sight()
-        elsewhere |= named  # a variable of the kernel's is no map's
-        self.native = NativeCode(
-            program.code, data, program.raise_failure, blind, closed, sight=sight, elsewhere=elsewhere
-        )
+        sight, reads = program.sight()  # a named variable of the kernel's is read, too
+        self.native = NativeCode(program.code, data, program.raise_failure, blind, closed, 0, 0, sight, named or reads)
         for notify in self.when_native:
             notify()
 
