@@ -140,7 +140,7 @@ def read(s: Words, nr: int, fd: int, buf: int, count: int) -> int:
     check_access(s, buf, count)
     operations = at(file + F_OP)
     if operations == s[SHMEM] or operations == s[HOST]:
-        return read_pages(s, nr, file, buf, count)
+        return read_pages(s, nr, fd, file, buf, count)
     now = begin(s, s[COST])
     if as_uint(at(file + F_POS)) or as_uint(at(file + F_MODE)) & FMODE_ATOMIC_POS:
         decline()
@@ -167,7 +167,21 @@ def least(a: int, b: int) -> int:
 
 
 @native
-def read_pages(s: Words, nr: int, file: int, buf: int, count: int) -> int:
+def check_pages(mapping: int, pos: int, buf: int, count: int) -> int:
+    """Declines where read_pages() would in its midst."""
+    done = 0
+    while done < count:
+        if not entry(at(mapping + PAGES), pos + done >> PAGE_SHIFT):
+            decline()
+        offset = pos + done & (PAGE_SIZE - 1)
+        step = least(count - done, least(PAGE_SIZE - offset, PAGE_SIZE - (buf + done & (PAGE_SIZE - 1))))
+        user_place(buf + done, step)
+        done += step
+    return 0
+
+
+@native
+def read_pages(s: Words, nr: int, fd: int, file: int, buf: int, asked: int) -> int:
     """shmem_file_read_iter(), generic_file_read_iter().  What was copied when it declines is copied once more."""
     now = begin(s, s[OTHER_COST])
     if as_uint(at(file + F_MODE)) & FMODE_STREAM or not at(s[KIOCBS] + LENGTH):
@@ -180,9 +194,13 @@ def read_pages(s: Words, nr: int, file: int, buf: int, count: int) -> int:
     size = as_uint(at(inode + I_SIZE))
     if mapping == s[NONE] or pos > MAX_POSITION:
         decline()
+    count = least(asked, size - pos) if pos < size else 0
+    time = now + s[OTHER_BODY] + as_uint(at(s[REALTIME]))
+    mount = at(at(file + F_PATH) + FIRST_ITEM)
+    touched = 0 if as_uint(at(file + F_FLAGS)) & O_NOATIME else atime(s, mount, inode, time)
     if s[OTHER_WALK]:
-        decline()  # what has been copied when it declines is not to be seen
-    count = least(count, size - pos) if pos < size else 0
+        check_pages(mapping, pos, buf, count)
+        arrive(s[OTHER_WALK], now, nr, fd, buf, asked, as_uint(at(file + ADDR)), position(file))
     done = 0
     while done < count:
         page = entry(at(mapping + PAGES), pos + done >> PAGE_SHIFT)
@@ -192,17 +210,18 @@ def read_pages(s: Words, nr: int, file: int, buf: int, count: int) -> int:
         step = least(count - done, least(PAGE_SIZE - offset, PAGE_SIZE - (buf + done & (PAGE_SIZE - 1))))
         copy(user_place(buf + done, step), shared[Word.DIRECT] + as_uint(page) + offset, step)
         done += step
-    if not as_uint(at(file + F_FLAGS)) & O_NOATIME:
-        touch_atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, now + s[OTHER_BODY] + as_uint(at(s[REALTIME])))
+    if touched:
+        set_uint(inode + ATIME, touched)
     set_pos(file, pos + count)
     count_read(count)
+    depart(s[OTHER_WALK], now, count)
     end(s, nr, now, s[OTHER_COST])
     return count
 
 
 @native
-def touch_atime(s: Words, mount: int, inode: int, time: int) -> int:
-    """touch_atime() of what is no directory."""
+def atime(s: Words, mount: int, inode: int, time: int) -> int:
+    """touch_atime() of what is no directory: the time that it sets, or 0."""
     flags = as_uint(at(mount + MNT_FLAGS))
     if (flags | as_uint(at(at(inode + I_SB) + S_FLAGS))) & (MS_NOATIME | MS_RDONLY):
         return 0
@@ -215,8 +234,7 @@ def touch_atime(s: Words, mount: int, inode: int, time: int) -> int:
             return 0
     if as_uint(at(s[LISTENERS])) or not as_uint(at(inode + I_STATE)):
         decline()  # mark_inode_dirty() tells, or notes it for the first time
-    set_uint(inode + ATIME, time)
-    return 0
+    return time
 
 
 @native
@@ -273,7 +291,7 @@ def shortcuts(vfs: Vfs) -> tuple[Shortcut, ...]:
     given, inner = (A32, B, C), (X, B, C, Y)
     writing = Way(("ksys_write", "vfs_write", "__vfs_write"), "write_null", True, (given, inner, inner, inner))
     reading = ("ksys_read", "vfs_read", "__vfs_read")
-    pages = Way((*reading, "new_sync_read"), "shmem_file_read_iter")
+    pages = Way((*reading, "new_sync_read"), "shmem_file_read_iter", False, (given, inner, inner, inner))
     others = (*asked, "read_zero", "generic_file_read_iter")
     return (
         Shortcut("write", write, writing, others=asked, words=partial(words, False)),
