@@ -114,6 +114,7 @@ class InsnAux:
     ctx_field_size: int = 0
     seen: int = 0  # number of the pass that walked this instruction; 0 is dead code
     sanitize_stack_spill: bool = False
+    nospec: bool = False  # no mispredicting CPU may come here: a fence stands before it
     zext_dst: bool = False
     prune_point: bool = False
     force_checkpoint: bool = False  # a loop is closed here, so each visit leaves a checkpoint

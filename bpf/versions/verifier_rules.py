@@ -148,7 +148,13 @@ class Rules:
         "6.12", "1a4607ffba35", "behind a tail call there are no packet pointers; of 6.13"
     )
     tail_calls_return: bool = since("6.19", "e3245f899043", "only from a called function does a tail call come back")
-    maps_never_null: bool = since("6.17", "5534e58f2e9b", "a map's own pointer is never NULL")
+    maps_never_null: bool = since("6.12", "5534e58f2e9b", "a map's own pointer is never NULL; of 6.17")
+    map_struct_quoted: bool = since(
+        "6.12", "-", "who may not look into a map is told with the name as that of a structure"
+    )
+    fences_for_speculation: bool = since(
+        "6.17", "d6f1c85f2253", "what would be unsafe on a mispredicted path only gets a fence before it, not a refusal"
+    )
     quotients_tracked: bool = since("7.1", "-", "what a constant divides, and the rest, have ranges")
     more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")
     misc_is_a_number: bool = since(

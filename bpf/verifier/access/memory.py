@@ -373,7 +373,8 @@ def _access_map_ptr(env: Env, regno: int, off: int, size: int, access: int, valu
     if not type_id:
         env.reject(ENOTSUPP, f"map_ptr access not supported for map type {m.map_type}")
     if not env.allow_ptr_to_map_access:
-        env.reject(EPERM, f"{name} access is allowed only to CAP_PERFMON and CAP_SYS_ADMIN")
+        shown = f"'struct {name}'" if env.rules.map_struct_quoted else name
+        env.reject(EPERM, f"{shown} access is allowed only to CAP_PERFMON and CAP_SYS_ADMIN")
     if off < 0:
         env.reject(EACCES, f"R{regno} is {name} invalid negative access: off={off}")
     if access != READ:

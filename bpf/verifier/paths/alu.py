@@ -292,6 +292,9 @@ def _check_sane_offset(env: Env, v: Value, word: int) -> None:
         env.reject(EINVAL, f"math between {name} pointer and {number} is not allowed")
     if v.off >= BPF_MAX_VAR_OFF or v.off <= -BPF_MAX_VAR_OFF:
         env.reject(EINVAL, f"{name} pointer offset {v.off} is not allowed")
+    whole = v.off + v.smin if v.off and v.smin != S64_MIN and env.rules.offsets_in_bounds else 0
+    if whole >= BPF_MAX_VAR_OFF or whole <= -BPF_MAX_VAR_OFF:
+        env.reject(EINVAL, f"{name} pointer offset {whole} is not allowed")
     if v.smin == S64_MIN:
         env.reject(EINVAL, f"math between {name} pointer and register with unbounded min value is not allowed")
     if v.smin >= BPF_MAX_VAR_OFF or v.smin <= -BPF_MAX_VAR_OFF:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP, MAX_ERRNO
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP, EPERM, MAX_ERRNO
 from arch.abi.internal import READ, WRITE
 from arch.abi.limits import S64_MAX, U64_MAX
 from bpf import uapi
@@ -69,7 +69,7 @@ from bpf.verifier.domain.types import (
     SCALAR_VALUE,
     base_type,
 )
-from bpf.verifier.env import Env
+from bpf.verifier.env import Env, Rejected
 from bpf.verifier.lines.insn_text import insn_text
 from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.lines.state import print_insn_state, print_verifier_state
@@ -493,6 +493,7 @@ def do_check(env: Env) -> None:
     """Walk until no path is left."""
     level2 = bool(env.level & BPF_LOG_LEVEL2)
     print_state = False
+    step = _step_or_fence if env.rules.fences_for_speculation and not env.bypass_spec_v1 else _step
     print_insn = _print_changes_and_insn if env.rules.state_after_insn else _print_whole_state_and_insn
     stays = env.rules.state_after_insn and not level2  # at level 1 the flag outlives an instruction
     prev_insn_idx = -1
@@ -517,7 +518,7 @@ def do_check(env: Env) -> None:
                 print_state = print_state and stays
             _mark_seen(env)
             prev_insn_idx = here
-            done = _step(env, insn)
+            done = step(env, insn)
         if done:
             env.scratch_everything()
             _update_branch_counts(env, env.cur)
@@ -540,6 +541,22 @@ def _print_safe(env: Env, print_state: bool) -> None:
         _print_from(env, ": safe\n")
     else:
         env.log.write(f"{env.insn_idx}: safe\n")
+
+
+def _step_or_fence(env: Env, insn: Insn) -> bool:
+    """The same; what is refused on a path that is only predicted gets a fence, and the path ends before it."""
+    if not env.cur.speculative:
+        return _step(env, insn)
+    aux = env.aux[env.insn_idx]
+    if aux.nospec:
+        return True
+    try:
+        return _step(env, insn)
+    except Rejected as refused:
+        if refused.errno not in (EPERM, EACCES, EINVAL):
+            raise
+        aux.nospec, aux.alu_state = True, 0
+        return True
 
 
 def _step(env: Env, insn: Insn) -> bool:

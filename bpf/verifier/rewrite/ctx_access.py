@@ -124,7 +124,9 @@ class CtxAccesses:
         self.patches: dict[int, list[Insn]] = {}
 
     def run(self) -> None:
-        """Add the prologue, then convert every access."""
+        """Add fences and the prologue, then convert every access."""
+        aux = self.env.aux
+        patch_insns(self.env, {i: [emit.NOSPEC, insn] for i, insn in enumerate(self.env.insns) if aux[i].nospec})
         first = _add_prologue(self.env, self.prog_type)
         for i in range(first, len(self.env.insns)):
             insn = self.env.insns[i]

@@ -108,6 +108,12 @@ def patch_insns(env: Env, patches: Patches) -> None:
             aux.append(info)
             continue
         insns.extend(patch)
+        if patch[-1] is insn:  # something was put before it
+            moved = _retarget(insn, old, place[old] + len(patch) - 1, place)
+            if moved is None:
+                _out_of_reach(env, patches)
+            else:
+                insns[-1] = moved
         aux.extend(InsnAux(0, seen=info.seen, zext_dst=insn_has_def32(extra)) for extra in patch[:-1])
         info.zext_dst = insn_has_def32(patch[-1])
         aux.append(info)
@@ -123,7 +129,9 @@ def _out_of_reach(env: Env, patches: Patches) -> None:
         lengths = [len(patches[i]) if i in patches and i <= last else 1 for i in range(len(env.insns))]
         place = [0, *accumulate(lengths)]
         for old, insn in enumerate(env.insns):
-            if (old not in patches or old > last) and _retarget(insn, old, place[old], place) is None:
+            if (old not in patches or old > last or patches[old][-1] is insn) and _retarget(
+                insn, old, place[old], place
+            ) is None:
                 text = f"insn {env.aux[last].orig_idx} cannot be patched due to 16-bit range"
                 env.reject(ENOMEM, text)
     raise AssertionError("no jump is out of reach")

@@ -14,6 +14,7 @@ from bpf.btf.codec import GLOBAL, STATIC, Btf, BtfType, Kind, Member, Param
 from bpf.isa.asm import assemble
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
+from bpf.verifier.rewrite.emit import NOSPEC
 
 XDP, TC, EXT, TRACING = (
     uapi.BPF_PROG_TYPE_XDP,
@@ -217,3 +218,18 @@ def test_an_endless_loop_is_found():
 def test_a_long_loop_is_too_long():
     verdict = ask("r1 = 0\nr1 += 1\nif r1 < 2000000 goto -2\nr0 = 0\nexit")
     assert (verdict.ret, verdict.insn_processed) == (-E2BIG, 1_000_001)
+
+
+# ---- paths that a CPU only predicts ----
+
+
+def test_an_unsafe_predicted_path_gets_a_fence_since_6_17():
+    """test_verifier "jset: half-known const compare" of 5.10, loaded by others than root: refused by 6.12, accepted by 7.2."""
+    text = "call bpf_get_prandom_u32\nr0 |= 2\nif r0 & 3 goto out\nr8 = *(u8 *)(r9 +0)\nout:\nr0 = 0\nexit"
+    filtered = {"prog_type": uapi.BPF_PROG_TYPE_SOCKET_FILTER, "caps": frozenset(), "log_level": 2}
+    before = ask(text, version=KernelVersion.parse("6.12"), **filtered)
+    since = ask(text, version=KernelVersion.parse("7.2"), **filtered)
+    assert before.ret == -EACCES and "R9 !read_ok\n" in before.log
+    assert since.ret == 0 and "R9 !read_ok\n" in since.log
+    fenced = [at for at, insn in enumerate(since.insns) if insn == NOSPEC]
+    assert [since.insns[at + 1].code for at in fenced] == [0x05]  # on no true path, so it is a jump to itself
