@@ -40,8 +40,9 @@ Made by `python tests/tools/ftracetest.py --page`.  The shell tests of `{SUITE}`
 machine of its own with busybox as the only program, and again in a trace instance where the test says so; *there* is what the
 same run gave on Debian's real 6.1.
 
-All of them are from one run.  With `--whole`, where the suite also looks through the triggers and filters of all 1,500 events
-before each test, `tests/data/tracing/ftracetest_whole.jsonl` has the results so far (`--run` goes on with it): {whole}.
+All of them are from one run.  The tests are as they come; of the suite's own `functions` the two that clear the triggers and filters of
+all 1,500 events before each test are left out, since each machine is new.  With `--whole` they are not:
+`tests/data/tracing/ftracetest_whole.jsonl` has the results so far (`--run` goes on with it): {whole}.
 
 {equal} of {total} results are as on the real kernel.
 
