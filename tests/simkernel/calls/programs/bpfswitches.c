@@ -4,38 +4,22 @@
  */
 /* not: i386: no compiler; s390x: another code */
 #include "tiny.h"
-#include <linux/bpf.h>
+#include "tiny_bpf.h"
 #include <linux/filter.h>
 
-#define INSN(c, d, s, o, i) ((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) })
-#define MOV(d, i) INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
-#define MOVX(d, s) INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
-#define ADD(d, i) INSN(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, i)
-#define ADDX(d, s) INSN(BPF_ALU64 | BPF_ADD | BPF_X, d, s, 0, 0)
-#define SUBX(d, s) INSN(BPF_ALU64 | BPF_SUB | BPF_X, d, s, 0, 0)
-#define NEG(d) INSN(BPF_ALU64 | BPF_NEG, d, 0, 0, 0)
-#define STORE(d, s, o) INSN(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define STORE_ZERO(d, o) INSN(BPF_ST | BPF_MEM | BPF_DW, d, 0, o, 0)
-#define LOAD(d, s, o) INSN(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define LOAD_W(d, s, o) INSN(BPF_LDX | BPF_MEM | BPF_W, d, s, o, 0)
-#define CALL(f) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, f)
-#define LOCAL(o) INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, o)
-#define EXIT INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-#define JEQ(d, i, o) INSN(BPF_JMP | BPF_JEQ | BPF_K, d, 0, o, i)
-#define JGT(d, i, o) INSN(BPF_JMP | BPF_JGT | BPF_K, d, 0, o, i)
-#define MAP(d, fd) INSN(BPF_LD | BPF_DW | BPF_IMM, d, BPF_PSEUDO_MAP_FD, 0, fd), INSN(0, 0, 0, 0, 0)
+#define ADDX(d, s) I(BPF_ALU64 | BPF_ADD | BPF_X, d, s, 0, 0)
+#define SUBX(d, s) I(BPF_ALU64 | BPF_SUB | BPF_X, d, s, 0, 0)
+#define NEG(d) I(BPF_ALU64 | BPF_NEG, d, 0, 0, 0)
+#define STORE_ZERO(d, o) I(BPF_ST | BPF_MEM | BPF_DW, d, 0, o, 0)
+#define LOAD_W(d, s, o) I(BPF_LDX | BPF_MEM | BPF_W, d, s, o, 0)
+#define LOCAL(o) I(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, o)
+#define JEQ(d, i, o) I(BPF_JMP | BPF_JEQ | BPF_K, d, 0, o, i)
+#define JGT(d, i, o) I(BPF_JMP | BPF_JGT | BPF_K, d, 0, o, i)
+#define MAP(d, fd) I(BPF_LD | BPF_DW | BPF_IMM, d, BPF_PSEUDO_MAP_FD, 0, fd), I(0, 0, 0, 0, 0)
 #define COUNT(a) (int)(sizeof(a) / sizeof(*(a)))
 
-static union bpf_attr attr;
 static char text[65536], log_text[65536];
 static long array, hash, tails;
-
-static long bpf(int cmd)
-{
-	long result = sys(__NR_bpf, cmd, &attr, sizeof(attr));
-	memset(&attr, 0, sizeof(attr));
-	return result;
-}
 
 static long make(int type, int key, int value, int entries)
 {
@@ -84,22 +68,22 @@ static void logged(const char *what, struct bpf_insn *insns, int count, int leve
 static void tries(int level)
 {
 	static struct bpf_insn many[4200];
-	struct bpf_insn none[] = { MOV(0, 0), EXIT };
-	struct bpf_insn leaks[] = { MOVX(0, 1), EXIT };
-	struct bpf_insn stores[] = { STORE(10, 1, -8), LOAD(0, 10, -8), MOV(0, 0), EXIT };
-	struct bpf_insn negates[] = { NEG(1), MOV(0, 0), EXIT };
-	struct bpf_insn compares[] = { MOV(0, 0), JEQ(1, 0, 1), MOV(0, 1), EXIT };
+	struct bpf_insn none[] = { SET(0, 0), EXIT };
+	struct bpf_insn leaks[] = { MOV(0, 1), EXIT };
+	struct bpf_insn stores[] = { STORE(10, 1, -8), LOAD(0, 10, -8), SET(0, 0), EXIT };
+	struct bpf_insn negates[] = { NEG(1), SET(0, 0), EXIT };
+	struct bpf_insn compares[] = { SET(0, 0), JEQ(1, 0, 1), SET(0, 1), EXIT };
 	struct bpf_insn half[] = { STORE(10, 1, -8), LOAD_W(0, 10, -8), EXIT };
-	struct bpf_insn variable[] = { STORE_ZERO(10, -8), LOAD_W(2, 1, 0), INSN(BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, 4), ADD(2, -8), ADDX(2, 10), LOAD_W(0, 2, 0), EXIT };
-	struct bpf_insn scalar_first[] = { MOV(0, 1), SUBX(0, 1), EXIT };
-	struct bpf_insn loops[] = { MOV(0, 0), ADD(0, 1), JGT(0, 3, 1), INSN(BPF_JMP | BPF_JA, 0, 0, -3, 0), EXIT };
-	struct bpf_insn calls[] = { LOCAL(1), EXIT, MOV(0, 7), EXIT };
+	struct bpf_insn variable[] = { STORE_ZERO(10, -8), LOAD_W(2, 1, 0), I(BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, 4), ADD(2, -8), ADDX(2, 10), LOAD_W(0, 2, 0), EXIT };
+	struct bpf_insn scalar_first[] = { SET(0, 1), SUBX(0, 1), EXIT };
+	struct bpf_insn loops[] = { SET(0, 0), ADD(0, 1), JGT(0, 3, 1), I(BPF_JMP | BPF_JA, 0, 0, -3, 0), EXIT };
+	struct bpf_insn calls[] = { LOCAL(1), EXIT, SET(0, 7), EXIT };
 	struct bpf_insn uninit[] = { LOAD(0, 10, -8), EXIT };
-	struct bpf_insn prints[] = { STORE_ZERO(10, -8), MOVX(1, 10), ADD(1, -8), MOV(2, 8), CALL(BPF_FUNC_trace_printk), MOV(0, 0), EXIT };
-	struct bpf_insn looks[] = { STORE_ZERO(10, -8), MOVX(2, 10), ADD(2, -8), MAP(1, array), CALL(BPF_FUNC_map_lookup_elem), JEQ(0, 0, 2),
-				    LOAD(1, 0, 0), STORE(0, 10, 0), MOV(0, 0), EXIT };
-	struct bpf_insn masked[] = { STORE_ZERO(10, -8), MOVX(2, 10), ADD(2, -8), MAP(1, array), CALL(BPF_FUNC_map_lookup_elem), JEQ(0, 0, 4),
-				     LOAD(1, 0, 0), JGT(1, 8, 2), ADDX(0, 1), LOAD(0, 0, 0), MOV(0, 0), EXIT };
+	struct bpf_insn prints[] = { STORE_ZERO(10, -8), MOV(1, 10), ADD(1, -8), SET(2, 8), CALL(BPF_FUNC_trace_printk), SET(0, 0), EXIT };
+	struct bpf_insn looks[] = { STORE_ZERO(10, -8), MOV(2, 10), ADD(2, -8), MAP(1, array), CALL(BPF_FUNC_map_lookup_elem), JEQ(0, 0, 2),
+				    LOAD(1, 0, 0), STORE(0, 10, 0), SET(0, 0), EXIT };
+	struct bpf_insn masked[] = { STORE_ZERO(10, -8), MOV(2, 10), ADD(2, -8), MAP(1, array), CALL(BPF_FUNC_map_lookup_elem), JEQ(0, 0, 4),
+				     LOAD(1, 0, 0), JGT(1, 8, 2), ADDX(0, 1), LOAD(0, 0, 0), SET(0, 0), EXIT };
 	static const int types[] = { BPF_PROG_TYPE_CGROUP_SKB, BPF_PROG_TYPE_KPROBE, BPF_PROG_TYPE_XDP, BPF_PROG_TYPE_SCHED_CLS, BPF_PROG_TYPE_PERF_EVENT };
 	static const int maps[] = { BPF_MAP_TYPE_HASH, BPF_MAP_TYPE_ARRAY, BPF_MAP_TYPE_PROG_ARRAY, BPF_MAP_TYPE_PERF_EVENT_ARRAY, BPF_MAP_TYPE_PERCPU_HASH,
 				    BPF_MAP_TYPE_LRU_HASH, BPF_MAP_TYPE_LPM_TRIE, BPF_MAP_TYPE_STACK_TRACE, BPF_MAP_TYPE_QUEUE };
@@ -120,7 +104,7 @@ static void tries(int level)
 		shut(fd);
 	}
 	for (i = 0; i < COUNT(many); i++)
-		many[i] = MOV(0, 0);
+		many[i] = SET(0, 0);
 	many[COUNT(many) - 1] = EXIT;
 	fd = load(BPF_PROG_TYPE_SOCKET_FILTER, many, COUNT(many), 0);
 	say("; 4200 instructions %s", made(fd));
@@ -202,14 +186,14 @@ static void shape(const char *what, struct bpf_insn *insns, int count, int blind
 
 static void shapes(int blinded)
 {
-	struct bpf_insn none[] = { MOV(0, 3), EXIT };
-	struct bpf_insn calls[] = { LOCAL(1), EXIT, MOV(0, 7), EXIT };
-	struct bpf_insn looks[] = { STORE_ZERO(10, -8), MOVX(2, 10), ADD(2, -8), MAP(1, array), CALL(BPF_FUNC_map_lookup_elem), MOVX(1, 0),
-				    MOV(0, 5), JEQ(1, 0, 1), MOV(0, 6), EXIT };
-	struct bpf_insn hashes[] = { STORE_ZERO(10, -8), MOVX(2, 10), ADD(2, -8), MAP(1, hash), CALL(BPF_FUNC_map_lookup_elem), MOVX(1, 0),
-				     MOV(0, 5), JEQ(1, 0, 1), MOV(0, 6), EXIT };
-	struct bpf_insn tail[] = { MAP(2, tails), MOV(3, 1), CALL(BPF_FUNC_tail_call), MOV(0, 9), EXIT };
-	struct bpf_insn jiffies[] = { CALL(BPF_FUNC_jiffies64), MOV(0, 1), EXIT };
+	struct bpf_insn none[] = { SET(0, 3), EXIT };
+	struct bpf_insn calls[] = { LOCAL(1), EXIT, SET(0, 7), EXIT };
+	struct bpf_insn looks[] = { STORE_ZERO(10, -8), MOV(2, 10), ADD(2, -8), MAP(1, array), CALL(BPF_FUNC_map_lookup_elem), MOV(1, 0),
+				    SET(0, 5), JEQ(1, 0, 1), SET(0, 6), EXIT };
+	struct bpf_insn hashes[] = { STORE_ZERO(10, -8), MOV(2, 10), ADD(2, -8), MAP(1, hash), CALL(BPF_FUNC_map_lookup_elem), MOV(1, 0),
+				     SET(0, 5), JEQ(1, 0, 1), SET(0, 6), EXIT };
+	struct bpf_insn tail[] = { MAP(2, tails), SET(3, 1), CALL(BPF_FUNC_tail_call), SET(0, 9), EXIT };
+	struct bpf_insn jiffies[] = { CALL(BPF_FUNC_jiffies64), SET(0, 1), EXIT };
 
 	shape("none", none, COUNT(none), blinded);
 	shape("calls", calls, COUNT(calls), blinded);
@@ -234,7 +218,7 @@ static void counts(long fd)
 
 int main(int argc, char **argv)
 {
-	struct bpf_insn none[] = { MOV(0, 3), EXIT };
+	struct bpf_insn none[] = { SET(0, 3), EXIT };
 	long fd, pid;
 
 	array = make(BPF_MAP_TYPE_ARRAY, 4, 16, 4);

@@ -1,30 +1,14 @@
 /* What bpf_trace_vprintk(), bpf_snprintf() and bpf_seq_printf() make of formats: each conversion, widths, what is refused,
  * texts that cannot be read, buffers that are too small.  not: i386 not: s390x */
 #include "tiny.h"
-#include <linux/bpf.h>
+#include "tiny_bpf.h"
 
-#define I(c, d, s, o, i) (struct bpf_insn){ .code = c, .dst_reg = d, .src_reg = s, .off = o, .imm = i }
 #define ADDRESS(r, fd, kind, off) I(BPF_LD | BPF_DW, r, kind, 0, fd), I(0, 0, 0, 0, off)
-#define MOV(d, s) I(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
-#define SET(d, i) I(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
-#define ADD(d, i) I(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, i)
-#define LOAD(d, s, o) I(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define STORE(d, s, o) I(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define CALL(i) I(BPF_JMP | BPF_CALL, 0, 0, 0, i)
-#define EXIT I(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 /* What programs and this one share: one value of an array. */
 enum { FORMAT = 0, ARGS = 256, LENGTH = 352, RESULT = 360, SIZE = 368, BASE = 376, TEXTS = 512, OUT = 1536, VALUE = 8192 };
 static char shared[VALUE], text[65536];
 static long array, base, handler, sequence;
-static union bpf_attr attr;
-
-static long bpf(int cmd)
-{
-	long result = sys(__NR_bpf, cmd, &attr, sizeof(attr));
-	memset(&attr, 0, sizeof(attr));
-	return result;
-}
 
 static long make(int size, int flags)
 {

@@ -1,34 +1,17 @@
 /* Stack traces that programs take: every flag, skips, depths, numbers that are taken, maps that are full, other tasks.
  * not: i386 not: s390x */
 #include "tiny.h"
-#include <linux/bpf.h>
+#include "tiny_bpf.h"
 #include <linux/perf_event.h>
 
-#define I(c, d, s, o, i) (struct bpf_insn){ .code = c, .dst_reg = d, .src_reg = s, .off = o, .imm = i }
 #define ADDRESS(r, fd, kind) I(BPF_LD | BPF_DW, r, kind, 0, fd), I(0, 0, 0, 0, 0)
-#define MOV(d, s) I(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
-#define SET(d, i) I(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
-#define ADD(d, i) I(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, i)
-#define AND(d, i) I(BPF_ALU64 | BPF_AND | BPF_K, d, 0, 0, i)
-#define LOAD(d, s, o) I(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define STORE(d, s, o) I(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
 #define UNLESS(r, i, o) I(BPF_JMP | BPF_JNE | BPF_K, r, 0, o, i)
-#define CALL(i) I(BPF_JMP | BPF_CALL, 0, 0, 0, i)
-#define EXIT I(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 /* Where the programs and this one meet: one value of an array. */
 enum { WHAT, FLAGS, SIZE, RESULT, BUFFER = 32, VALUE = 4096 };
 static long shared[VALUE / 8];
 static long array, event;
-static union bpf_attr attr;
 #define FRAMES __attribute__((noinline, optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")))
-
-static long bpf(int cmd)
-{
-	long result = sys(__NR_bpf, cmd, &attr, sizeof(attr));
-	memset(&attr, 0, sizeof(attr));
-	return result;
-}
 
 static long make(int type, int size, int entries, int flags)
 {
