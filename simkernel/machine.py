@@ -198,7 +198,7 @@ class Machine(Waiting, Unit):
                 yield k.call("do_exit", 127 << 8)
 
         task: Task = k.threads.make_kernel_thread(_comm(args[0]), start, k.tasks.init)
-        task.flags = 0
+        k.mirror.change_flags(task, 0, task.flags)
         task.watched = True
         task.exec_error = 0
         from simkernel.fs.hostio import install_stdio

@@ -296,7 +296,7 @@ class Workload(Driver):
 def start(k: Kernel, driver: Driver, comm: str) -> Task:
     """A child of init, root, with files of its own and no open descriptors."""
     task: Task = k.threads.make_kernel_thread(comm, driver.main, k.tasks.init)
-    task.flags = 0
+    k.mirror.change_flags(task, 0, task.flags)
     k.vfs.setup_init_files(k, task)
     task.signal.pgid = task.signal.session = task.pid
     driver.task = task

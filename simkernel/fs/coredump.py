@@ -46,7 +46,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.ptrace.registers import floating, general
 from simkernel.kernel.sigpending import SigInfo
-from simkernel.kernel.task import CoreState, Task
+from simkernel.kernel.task import PF_DUMPCORE, CoreState, Task
 
 NAME_MAX_TEXT, ARGS_SIZE, COMM_SIZE = 128, 80, 16
 # include/linux/sched/coredump.h, as /proc/PID/coredump_filter counts them
@@ -245,6 +245,7 @@ def do_coredump(k: FsKernel, siginfo: int) -> Body:
     pattern: str = k.vfs.sysctl["kernel.core_pattern"]
     core = signal.core = CoreState(task)
     signal.group_exiting, signal.group_exit_code = True, info.sig
+    k.mirror.change_flags(task, PF_DUMPCORE)
     k.signals.kill_other_threads(task)
     while any(not thread.past_core for thread in signal.threads if thread is not task):
         yield k.wait(core.arrived, interruptible=False)

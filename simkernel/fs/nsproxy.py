@@ -144,9 +144,7 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
         proxy["user"] = new_user_ns(k, task)
     elif flags & HERE:
         allowed = ns_capable(k.current, proxy.get("user"), CAP_SYS_ADMIN)
-        if allowed and "capable" in k.security_hooks.watched:
-            allowed = k.capable_asked(user_ns_address(k), CAP_SYS_ADMIN, 0)
-        if not allowed:
+        if not allowed or not k.granted(user_ns_address(k), CAP_SYS_ADMIN):
             raise KernelError(EPERM)
     if flags & CLONE_NEWPID and pid_space(k.current.namespaces) is not task_space(k):
         raise KernelError(EINVAL, "unshared already")

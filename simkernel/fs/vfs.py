@@ -111,7 +111,7 @@ class TaskCred:
         space = user_ns(task)
         if not is_mapped(space, inode.i_uid, inode.i_gid) or not ns_capable(task, space, cap):
             return False
-        return "capable" not in self.watched or self.k.capable_asked(user_ns_address(self.k), cap, 0)
+        return self.k.granted(user_ns_address(self.k), cap)
 
     def ask(self, hook: str, *about: int | Dentry | Inode) -> None:
         """A security hook that is watched.  KernelError."""
@@ -583,6 +583,8 @@ class Vfs:
         task.files = FilesStruct(self.mirror)
         publish_task_files(self.mirror, task)
         self.cgroups.put(task, self.cgroups.of(task))
+        if self.proxies.structs:  # tasks of before the network get theirs with it
+            self.proxies.publish(k, task)
 
     def set_cwd(self, k: KernelFace, task: Task, path: str) -> None:
         """Start a task in another directory."""

@@ -61,7 +61,7 @@ from simkernel.kernel.seccomp_filter import Filter
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
 from simkernel.kernel.syscalls import Syscalls
-from simkernel.kernel.task import Task, WaitQueue
+from simkernel.kernel.task import PF_SUPERPRIV, Task, WaitQueue
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
@@ -277,9 +277,19 @@ class KernelFace:
         has = bool(self.current.cred.cap_effective >> cap & 1) and "user" not in self.current.namespaces
         if self.text.probed:
             self.capable_seen(self.vfs.init_user_ns, cap, opts)
-        return has and (
-            "capable" not in self.security_hooks.watched or self.capable_asked(self.vfs.init_user_ns, cap, opts)
-        )
+        return has and self.granted(self.vfs.init_user_ns, cap, opts)
+
+    def granted(self, ns: int, cap: int, opts: int = 0) -> bool:
+        """A capability that the current task has is used, unless a security hook says no."""
+        if "capable" in self.security_hooks.watched and not self.capable_asked(ns, cap, opts):
+            return False
+        self.privilege_used()
+        return True
+
+    def privilege_used(self) -> None:
+        """The current task was allowed something for a capability that it has: PF_SUPERPRIV."""
+        if not self.current.flags & PF_SUPERPRIV:
+            self.mirror.change_flags(self.current, PF_SUPERPRIV)
 
     def capable_seen(self, ns: int, cap: int, opts: int) -> None:
         """Who has a probe on cap_capable() sees it called before the system call returns."""

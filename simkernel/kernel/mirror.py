@@ -13,7 +13,7 @@ from arch.typetable import TypeTable
 from simkernel.kernel.areas import Space, Vma
 from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.mm import Mm
-from simkernel.kernel.task import TASK_DEAD, CloneArgs, Cred, Task
+from simkernel.kernel.task import TASK_DEAD, CloneArgs, Cred, SignalStruct, Task
 
 Setter = Callable[[Memory, int, int], None]
 Getter = Callable[[Memory, int], int]
@@ -152,12 +152,27 @@ class Mirror:
             ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid),
         ):  # fmt: skip
             put(addr, "task_struct", member, value)
+        self.store_threads(signal)
         self.store_affinity(task)
         self.store_pid(task)
         self.store_comm(task)
         self.store_state(task)
         self.store_cpu(task)
         self.link_lists(task)
+
+    def change_flags(self, task: Task, on: int, off: int = 0) -> None:
+        """task->flags (PF_*): some appear, some go."""
+        task.flags = task.flags & ~off | on
+        self.set_field(task.addr, "task_struct", "flags", task.flags)
+
+    def store_threads(self, signal: SignalStruct) -> None:
+        """signal->nr_threads, and how many of them are not on their way out."""
+        number, live = len(signal.threads), signal.live
+        for member, value in (
+            ("nr_threads", number), ("live.counter", live), ("quick_threads", live), ("sigcnt.refs.counter", number),
+            ("sigcnt.counter", number),
+        ):  # fmt: skip
+            self.set_field(signal.addr, "signal_struct", member, value)
 
     def store_affinity(self, task: Task) -> None:
         """task->cpus_mask, and cpus_ptr to it."""
@@ -180,12 +195,15 @@ class Mirror:
             self.mem.write(task.signal.addr + offset, data)
 
     def store_pid(self, task: Task) -> None:
-        """struct pid with its one number (there is one pid namespace), and task->thread_pid."""
-        mem = self.mem
+        """struct pid with a number for each pid namespace, from the first to the task's, and task->thread_pid."""
+        mem, size = self.mem, self.size_of("struct upid")
+        inside = task.pid_ns.chain() if task.pid_ns is not None else []
         if not task.pid_addr:
-            task.pid_addr = mem.alloc(self.size_of("struct pid") + self.size_of("struct upid"))
-        numbers = task.pid_addr + self.offset_of("struct pid", "numbers")
-        mem.write_uint(numbers + self.offset_of("struct upid", "nr"), 4, task.pid)
+            task.pid_addr = mem.alloc(self.size_of("struct pid") + size * (1 + len(inside)))
+        at = task.pid_addr + self.offset_of("struct pid", "numbers") + self.offset_of("struct upid", "nr")
+        for level, number in enumerate((task.pid, *(space.number.get(task.pid, 0) for space in reversed(inside)))):
+            mem.write_uint(at + level * size, 4, number)
+        self.set_field(task.pid_addr, "pid", "level", len(inside))
         self.set_field(task.addr, "task_struct", "thread_pid", task.pid_addr)
         self.set_field(task.addr, "task_struct", "pids[0].pid", task.pid_addr)
 
@@ -354,6 +372,7 @@ class Mirror:
         self.set_field(mm.addr, "mm_struct", "mm_users.counter", mm.users)
         self.set_field(mm.addr, "mm_struct", "mm_count.counter", 1)
         self.set_field(mm.addr, "mm_struct", "total_vm", mm.total_pages())
+        self.set_field(mm.addr, "mm_struct", "stack_vm", mm.stack_pages())
         self.set_field(mm.addr, "mm_struct", "map_count", len(mm.vmas))
         if mm.exe_file is not None:
             self.set_field(mm.addr, "mm_struct", "exe_file", mm.exe_file.addr)

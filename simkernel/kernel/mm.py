@@ -250,6 +250,10 @@ class Mm:
         """mm->total_vm."""
         return sum(v.end - v.start for v in self.vmas) // PAGE_SIZE
 
+    def stack_pages(self) -> int:
+        """mm->stack_vm: of areas that grow down."""
+        return sum(v.end - v.start for v in self.vmas if v.flags & MAP_GROWSDOWN) // PAGE_SIZE
+
     def data_bytes(self) -> int:
         """mm->data_vm, in bytes."""
         return sum(

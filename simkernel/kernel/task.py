@@ -30,10 +30,10 @@ from simkernel.kernel.user import User
 
 # task_struct.__state (include/linux/sched.h)
 TASK_RUNNING, TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED, TASK_TRACED = 0, 1, 2, 4, 8
-EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD = 0x10, 0x20, 0x80
-# The same in 4.1: EXIT_ZOMBIE 32, EXIT_DEAD 16, TASK_DEAD 64.
-PF_EXITING, PF_KTHREAD, PF_FORKNOEXEC, PF_RANDOMIZE, PF_IDLE = 0x4, 0x00200000, 0x40, 0x00400000, 0x2
-
+EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD = 0x10, 0x20, 0x80  # in 4.1: 16, 32, 64
+# task_struct.flags.  PF_IO_FLUSHER is PF_MEMALLOC_NOIO | PF_LOCAL_THROTTLE.
+PF_IDLE, PF_EXITING, PF_POSTCOREDUMP, PF_FORKNOEXEC, PF_SUPERPRIV, PF_DUMPCORE = 0x2, 0x4, 0x8, 0x40, 0x100, 0x200
+PF_SIGNALED, PF_NOFREEZE, PF_IO_FLUSHER, PF_KTHREAD = 0x400, 0x8000, 0x180000, 0x200000
 UNBLOCKABLE = 1 << (SIGKILL - 1) | 1 << (SIGSTOP - 1)
 
 RLIMITS = {  # RLIMIT_*: (soft, hard); include/asm-generic/resource.h, INIT_RLIMITS
@@ -166,6 +166,7 @@ class SignalStruct:
 
     def __init__(self) -> None:
         self.threads: list[Task] = []
+        self.live = 0  # threads that are not on their way out
         self.actions: list[SigAction] = [SigAction() for _ in range(NSIG + 1)]
         self.sighand_users = 1
         self.pending = SigPending()
@@ -432,7 +433,6 @@ class Task(TaskSlots):
         self.mempolicy: MemPolicy = NO_POLICY  # calls/mempolicy.py
         self.tsc_mode = 1  # PR_TSC_ENABLE
         self.mce_kill = 2  # PR_MCE_KILL_DEFAULT
-        self.io_flusher = False  # PR_SET_IO_FLUSHER
         self.user_dispatch: object = None  # syscall_user_dispatch.py: UserDispatch
         self.rseq = 0  # user address of its struct rseq
         self.rseq_sig = 0

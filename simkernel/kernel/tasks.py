@@ -125,6 +125,7 @@ class Tasks:
         """Make a finished task findable."""
         self.by_pid[task.pid] = task
         self.nr_forks += 1
+        task.signal.live += 1
         self.mirror.store_task(task)
 
     def take_identity(self, task: Task, leader: Task) -> None:

@@ -11,7 +11,17 @@ from simkernel.kernel.body import Steps
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.registers import Registers
-from simkernel.kernel.task import EXIT_DEAD, PF_IDLE, PF_KTHREAD, TASK_DEAD, CurrentTask, SignalStruct, Task
+from simkernel.kernel.task import (
+    EXIT_DEAD,
+    PF_FORKNOEXEC,
+    PF_IDLE,
+    PF_KTHREAD,
+    PF_NOFREEZE,
+    TASK_DEAD,
+    CurrentTask,
+    SignalStruct,
+    Task,
+)
 from simkernel.kernel.tasks import FIRST_USER_PID, Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.usercopy import UserCopy
@@ -50,7 +60,7 @@ class Threads:
         out = []
         for cpu in range(nr_cpus):
             idle = self.new(0, f"swapper/{cpu}")
-            idle.flags = PF_KTHREAD | PF_IDLE
+            idle.flags = PF_KTHREAD | PF_IDLE | PF_NOFREEZE
             idle.cpu = cpu
             idle.signal.threads.append(idle)
             self.mirror.publish_cred(idle)
@@ -61,7 +71,7 @@ class Threads:
     def make_kernel_thread(self, comm: str, body: Callable[[], Steps[object]], parent: Task | None = None) -> Task:
         """kthread_create(): `body()` gives the generator that it runs; cpus.wake_new() lets it begin."""
         task = self.new(self.tasks.next_pid(), comm)
-        task.flags = PF_KTHREAD
+        task.flags = PF_KTHREAD | PF_NOFREEZE | PF_FORKNOEXEC
         task.kthread = body
         task.tgid = task.pid
         task.signal = SignalStruct()
@@ -81,7 +91,7 @@ class Threads:
         """pid 1, kthreadd and the threads of each CPU; numbers of programs begin at 100."""
         tasks, cpus = self.tasks, self.cpus
         init = self.make_kernel_thread("init", init_body, tasks.idle)
-        init.flags = 0
+        self.mirror.change_flags(init, 0, init.flags)
         kthreadd = self.make_kernel_thread("kthreadd", sleeper, tasks.idle)
         for cpu in range(nr_cpus):
             for name in ("ksoftirqd", "migration"):

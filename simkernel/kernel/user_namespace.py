@@ -109,7 +109,10 @@ def may_in(k: KernelFace, target: Namespace | None, cap: int) -> bool:
     """ns_capable() of the current task, which a probe sees."""
     if k.text.probed:
         k.capable_seen(ns_address(k, target), cap, 0)
-    return ns_capable(k.current, target, cap)
+    allowed = ns_capable(k.current, target, cap)
+    if allowed:
+        k.privilege_used()
+    return allowed
 
 
 def create_user_ns(k: KernelFace, task: Task, namespace: Namespace) -> None:

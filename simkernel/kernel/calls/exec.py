@@ -15,7 +15,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
 from simkernel.kernel.security import ask, may, prepare_creds, tell_subject
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH
-from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
+from simkernel.kernel.task import PF_FORKNOEXEC, PF_NOFREEZE, SigAction
 
 MAX_ARG_STRLEN = 32 * PAGE_SIZE
 MAX_RECURSION = 5
@@ -200,8 +200,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     assert task.mm is not None
     task.mm.exe_file = bprm.file
     bprm.file.get()
-    task.flags &= ~PF_FORKNOEXEC
-    k.mirror.set_field(task.addr, "task_struct", "flags", task.flags)
+    k.mirror.change_flags(task, 0, PF_FORKNOEXEC | PF_NOFREEZE)
     assert bprm.cred is not None
     task.dumpable = k.tasks.suid_dumpable if bprm.secure else 1
     if bprm.secure:

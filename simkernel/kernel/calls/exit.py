@@ -28,6 +28,8 @@ from simkernel.kernel.task import (
     EXIT_DEAD,
     EXIT_ZOMBIE,
     PF_EXITING,
+    PF_NOFREEZE,
+    PF_POSTCOREDUMP,
     TASK_DEAD,
     Task,
 )
@@ -123,11 +125,12 @@ def do_exit(k: KernelFace, code: int) -> Body:
             yield k.wait(core.done, interruptible=False)
         code = task.signal.group_exit_code
     yield from report_event(k, PTRACE_EVENT_EXIT, code)
-    task.flags |= PF_EXITING
+    k.mirror.change_flags(task, PF_EXITING | (PF_POSTCOREDUMP if k.version.at_least("5.16") else 0))
+    task.signal.live -= 1
+    k.mirror.store_threads(task.signal)
     task.exit_code = code
-    k.mirror.set_field(task.addr, "task_struct", "flags", task.flags)
     k.mirror.set_field(task.addr, "task_struct", "exit_code", code)
-    last = all(t.flags & PF_EXITING for t in task.signal.threads)
+    last = not task.signal.live
     if last:
         cancel_timers(k, task)
     yield from exit_robust_list(k, task)
@@ -150,6 +153,7 @@ def do_exit(k: KernelFace, code: int) -> Body:
     yield k.call("exit_notify", task.addr, 1 if last else 0)
     for hook in k.tasks.exit_hooks:
         hook(task)
+    k.mirror.change_flags(task, PF_NOFREEZE)  # do_task_dead()
     task.state = TASK_DEAD
     k.mirror.store_state(task)
     while True:
@@ -303,6 +307,7 @@ def release_task(k: KernelFace, p: int) -> Body:
     if task in task.parent.children:
         task.parent.children.remove(task)
     signal.threads.remove(task)
+    k.mirror.store_threads(signal)
     task.pending.flush(-1)
     if not signal.threads:
         signal.pending.flush(-1)

@@ -46,6 +46,8 @@ from simkernel.kernel.task import (
     EXIT_DEAD,
     PF_FORKNOEXEC,
     PF_KTHREAD,
+    PF_NOFREEZE,
+    PF_SUPERPRIV,
     TASK_DEAD,
     CloneArgs,
     SigAction,
@@ -283,7 +285,7 @@ def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     number = args.set_tid[level] if len(args.set_tid) > level else k.tasks.next_pid()
     child = k.threads.new(number, parent.comm)
     k.mirror.store_comm(child)
-    child.flags = (parent.flags | PF_FORKNOEXEC) & ~PF_KTHREAD
+    child.flags = (parent.flags | PF_FORKNOEXEC) & ~(PF_KTHREAD | PF_NOFREEZE | PF_SUPERPRIV)
     child.blocked = parent.blocked
     child.cpu = parent.cpu
     child.affinity, child.mempolicy = parent.affinity, parent.mempolicy
@@ -293,7 +295,7 @@ def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     child.syscall_work = parent.syscall_work & WORK_SECCOMP
     child.personality, child.onexec = parent.personality, parent.onexec
     child.timer_slack_ns = child.default_timer_slack_ns = parent.timer_slack_ns
-    child.tsc_mode, child.mce_kill, child.io_flusher = parent.tsc_mode, parent.mce_kill, parent.io_flusher
+    child.tsc_mode, child.mce_kill = parent.tsc_mode, parent.mce_kill
     child.loginuid, child.sessionid = parent.loginuid, parent.sessionid
     if parent.driver is not None:
         child.driver = parent.driver.forked(child)

@@ -28,7 +28,15 @@ def capable(k: KernelFace, cap: int) -> Body:
 @kernel_function("bool ns_capable(struct user_namespace *ns, int cap)", source="kernel/capability.c")
 def ns_capable(k: KernelFace, ns: int, cap: int) -> Body:
     """The same towards a user namespace."""
-    return int(not (yield k.call("security_capable", k.current.cred.addr, ns, cap, 0)))
+    return (yield from _allowed(k, ns, cap, 0))
+
+
+def _allowed(k: KernelFace, ns: int, cap: int, opts: int) -> Body:
+    """ns_capable_common()."""
+    if (yield k.call("security_capable", k.current.cred.addr, ns, cap, opts)):
+        return 0
+    k.privilege_used()
+    return 1
 
 
 @kernel_function(
@@ -58,7 +66,7 @@ def setid_capable(k: KernelFace, cap: int) -> Body:
 @kernel_function("bool ns_capable_setid(struct user_namespace *ns, int cap)", source="kernel/capability.c", since="5.1")
 def ns_capable_setid(k: KernelFace, ns: int, cap: int) -> Body:
     """The same, for who changes ids."""
-    return int(not (yield k.call("security_capable", k.current.cred.addr, ns, cap, CAP_OPT_INSETID)))
+    return (yield from _allowed(k, ns, cap, CAP_OPT_INSETID))
 
 
 def own_id(k: KernelFace, kind: str, value: int) -> int:

@@ -14,7 +14,7 @@ from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.seccomp import prctl_set_seccomp
 from simkernel.kernel.security import ask, prepare_creds
 from simkernel.kernel.syscall_user_dispatch import set_syscall_user_dispatch
-from simkernel.kernel.task import Cred, Task
+from simkernel.kernel.task import PF_IO_FLUSHER, Cred, Task
 from simkernel.kernel.user_namespace import ns_capable, user_ns, user_ns_address
 
 Option = Callable[[KernelFace, int, int, int, int], "int | Body"]
@@ -224,9 +224,9 @@ def _io_flusher(value: int) -> Option:
             raise KernelError(EPERM)
         if value < 0:
             _none(a, b, c, d)
-            return int(k.current.io_flusher)
+            return int(k.current.flags & PF_IO_FLUSHER == PF_IO_FLUSHER)
         _none(b, c, d, a > 1)
-        k.current.io_flusher = bool(a)
+        k.mirror.change_flags(k.current, PF_IO_FLUSHER if a else 0, PF_IO_FLUSHER)
         return 0
 
     return change

@@ -45,6 +45,7 @@ from simkernel.kernel.signals import CORE, IGNORED_BY_DEFAULT, STOPS
 from simkernel.kernel.sigpending import SigInfo, bit
 from simkernel.kernel.task import (
     PF_EXITING,
+    PF_SIGNALED,
     TASK_INTERRUPTIBLE,
     TASK_RUNNING,
     TASK_STOPPED,
@@ -105,6 +106,7 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
             signals.record_crash(task, info, registers)
         if strace is not None:
             strace.killed(task, sig)
+        k.mirror.change_flags(task, PF_SIGNALED)
         if bit(sig) & CORE:
             signals.delivering = info
             address = k.mem.alloc(len(k.signals.siginfo(info)))

@@ -253,9 +253,7 @@ class Sock:
         owner = self.net.namespace.owner
         if k.text.probed:
             k.capable_seen(ns_address(k, owner), cap, 0)
-        if not ns_capable(k.current, owner, cap):
-            return False
-        return "capable" not in k.security_hooks.watched or k.capable_asked(ns_address(k, owner), cap, 0)
+        return ns_capable(k.current, owner, cap) and k.granted(ns_address(k, owner), cap)
 
     def route_device(self, destination: bytes) -> int:
         """Out of which device, if the sock says so."""

@@ -146,3 +146,41 @@ def test_limits_and_cpus_of_a_task_are_in_its_structures() -> None:
     assert view.cpus_ptr == task.addr + k.types.offsetof("struct task_struct", "cpus_mask")
     assert (k.mem.read_uint(view.cpus_ptr, 8), view.nr_cpus_allowed) == (2, 1)
     assert k.tasks.idle is not None and k.symbols["init_task"].address == k.tasks.idle.addr
+
+
+def test_namespaces_and_threads_of_a_task_are_in_its_structures() -> None:
+    """What programs find that walk task->nsproxy, task->signal, task->mm."""
+    m = simkernel.boot()
+    k, caller, calls = m.kernel, m.session.task, m.session.syscalls
+    task, at = k.tasks.by_pid[caller.call("getpid")], calls.alloc(256)
+    members = {
+        "uts_ns": "uts", "ipc_ns": "ipc", "mnt_ns": "mnt", "pid_ns_for_children": "pid", "time_ns": "time",
+        "time_ns_for_children": "time", "cgroup_ns": "cgroup",
+    }  # fmt: skip
+
+    def field(address: int, struct: str, member: str) -> int:
+        return k.mirror.get_field(address, struct, member)
+
+    def numbers() -> list[int]:
+        proxy = field(task.addr, "task_struct", "nsproxy")
+        found = [field(field(proxy, "nsproxy", m), f"{kind}_namespace", "ns.inum") for m, kind in members.items()]
+        return [*found, field(field(proxy, "nsproxy", "net_ns"), "net", "ns.inum")]
+
+    def told() -> list[int]:
+        links = []
+        for name in ("uts", "ipc", "mnt", "pid_for_children", "time", "time_for_children", "cgroup", "net"):
+            calls.write(at, f"/proc/self/ns/{name}".encode() + b"\0")
+            size = caller.call("readlink", at, at + 128, 64)
+            links.append(int(calls.read(at + 128, size).decode().split("[")[1].rstrip("]")))
+        return links
+
+    first = numbers()
+    assert first == told()
+    assert caller.call("unshare", 0x0C000000 | 0x00020000 | 0x40000000 | 0x20000000 | 0x80) == 0  # not cgroup
+    second = numbers()
+    assert second == told()
+    assert [a != b for a, b in zip(first, second)] == [True, True, True, True, False, True, False, True]
+    deep = field(field(task.addr, "task_struct", "nsproxy"), "nsproxy", "pid_ns_for_children")
+    assert field(deep, "pid_namespace", "level") == 1
+    signal = field(task.addr, "task_struct", "signal")
+    assert [field(signal, "signal_struct", m) for m in ("nr_threads", "live.counter", "quick_threads")] == [1, 1, 1]
