@@ -121,6 +121,7 @@ class Oopses:
             raise stopped
 
     def _leave_queues(self) -> None:
+        self.k.cpus.rq.stay()
         if self.k.current.wait_queues:
             self.k.cpus.finish_wait(0)
         release_all(self.k)

@@ -45,6 +45,14 @@ class RunQueue(Resched):
         """Something other than idling to do."""
         return not self.halted or bool(self.tasks)
 
+    def stay(self) -> None:
+        """A switch that was begun is not made: who was picked waits again, the current task does not."""
+        if self.current in self.tasks:
+            self.tasks.remove(self.current)
+        if self.next not in (self.current, self.idle, *self.tasks):
+            self.add(self.next)
+        self.next = self.current
+
     def pick(self) -> Task:
         """pick_next_task()."""
         return self.tasks[0] if self.tasks else self.idle

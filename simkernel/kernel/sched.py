@@ -54,6 +54,7 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     following = rq.pick()
     if following is not rq.idle:
         rq.tasks.remove(following)
+    rq.prev, rq.next = prev, following
     if k.tracepoints.point("rcu_utilization").active:
         rcu_does(k, "context switch")
     rq.slice_end_ns = k.clock._now + cpus.slice_ns() if rq.tasks else END_OF_TIME_NS
@@ -68,7 +69,6 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     cpus.nr_switches += 1
     state = prev.state
     k.trace("sched_switch", mode, prev.addr, following.addr, state)
-    rq.prev, rq.next = prev, following
     rq.halted = False
     yield (cpus.switch_address, prev.addr, following.addr)
     yield k.call("finish_task_switch", cpus.rq.prev.addr)

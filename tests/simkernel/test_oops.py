@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from pathlib import Path
 
@@ -12,11 +13,14 @@ from arch.abi.signal import SIGKILL
 from arch.cpu import KernelCrash
 from simkernel.bug import Oops
 from simkernel.fs.rootfs import add_file
+from simkernel.kernel.runqueue import RunQueue
+from simkernel.kernel.task import Task
 from simkernel.machine import Machine
 from simkernel.usertask import CODE
 from tracing.probes.kprobes import Kprobe, Kretprobe
 
 ARCHES = ["x86_64", "arm64", "riscv64", "s390x", "i386", "arm"]
+BUSYBOX = shutil.which("busybox")
 BUG = "this is what is wrong"
 OBJECTS = Path(__file__).parents[2] / "samples" / "obj" / "x86_64"
 GETPID = bytes.fromhex("b8270000000f05b8e700000031ff0f05")  # getpid(); exit_group(0)
@@ -255,3 +259,25 @@ def test_kernel_text_that_faults_is_a_bug_too(fresh: Machine) -> None:
         task.syscall("openat", -100, "/etc/hostname", 0, 0)
     k.cpu.remove_probe(probe)
     assert isinstance(caught.value.__cause__, KernelCrash) and task.task.exit_code == SIGKILL
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
+def test_a_bug_in_the_middle_of_a_switch(fresh: Machine) -> None:
+    """Who was to leave the CPU waits for it no more, who was to come waits again."""
+    k = fresh.kernel
+    told = k.cpus.rqs[0].told
+
+    def once(queue: RunQueue, task: Task) -> None:
+        if task is queue.current:  # it still runs, and waits already
+            for each in k.cpus.rqs:
+                each.told = told
+            raise LookupError(BUG)
+
+    for each in k.cpus.rqs:
+        each.told = once
+    count = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"
+    with pytest.raises(Oops, match=BUG):
+        fresh.run([fresh.install(BUSYBOX), "sh", "-c", f"({count}) & ({count}) & ({count}) & {count}; wait"])
+    fresh.settle()
+    assert all(queue.current not in queue.tasks and all(task.addr for task in queue.tasks) for queue in k.cpus.rqs)
+    assert b"Linux version" in fresh.session.read_file("/proc/version")
