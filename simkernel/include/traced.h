@@ -9,9 +9,11 @@ int cgroup_attach_task(struct cgroup *dst_cgrp, struct task_struct *leader, bool
 loff_t dcache_dir_lseek(struct file *file, loff_t offset, int whence);
 loff_t default_llseek(struct file *file, loff_t offset, int whence);
 loff_t generic_file_llseek(struct file *file, loff_t offset, int whence);
+loff_t mem_lseek(struct file *file, loff_t offset, int orig);
 loff_t no_llseek(struct file *file, loff_t offset, int whence); /* until 6.0 */
 loff_t noop_llseek(struct file *file, loff_t offset, int whence);
 loff_t null_lseek(struct file *file, loff_t offset, int orig);
+loff_t seq_lseek(struct file *file, loff_t offset, int whence);
 loff_t shmem_file_llseek(struct file *file, loff_t offset, int whence);
 struct module *btf_try_get_module(const struct btf *btf); /* since 5.12 */
 int do_init_module(struct module *mod);

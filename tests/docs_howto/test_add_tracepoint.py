@@ -15,7 +15,7 @@ def checkout(tmp_path_factory):
     there = Checkout(tmp_path_factory.mktemp("tracepoint"))
     row, place, _ = blocks(PAGE, "py")
     there.append("tracing/events/sched.py", row)
-    there.insert("simkernel/kernel/calls/time.py", "    k.current.sleeps_until = until\n", place)
+    there.insert("simkernel/kernel/calls/time.py", "    task.sleeps_until = until\n", place)
     (write_page,) = blocks(PAGE, "sh")
     there.command(write_page)
     return there

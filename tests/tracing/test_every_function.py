@@ -38,6 +38,9 @@ class CpuHost(FakeHost):
     def arm(self, addr, handler, native=None):
         self.cpu_probes[addr] = self.tiny.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset)
 
+    def aim(self, addr, handler, native):
+        assert addr in self.cpu_probes  # nothing is compiled here
+
     def disarm(self, addr, handler):
         self.tiny.cpu.remove_probe(self.cpu_probes.pop(addr))
 
