@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import simkernel
 from arch.abi.fcntl import O_APPEND, O_WRONLY
+from arch.garbage import KEPT_BETWEEN
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 from simkernel.machine import Machine, MachineError
@@ -152,3 +154,12 @@ def test_a_closed_machine_gives_everything_back() -> None:
     gc.collect()
     assert len(gc.get_objects()) - objects < 500
     assert resident() - before < 5 * 3000  # KiB; a machine takes ten times that
+
+
+def test_dead_machines_are_found_without_being_asked_for() -> None:
+    """Nobody searches for garbage here but Python and boot() itself."""
+    machines = []
+    for _ in range(3 * KEPT_BETWEEN):
+        with simkernel.boot() as m:
+            machines.append(weakref.ref(m.kernel))
+    assert sum(machine() is not None for machine in machines) <= KEPT_BETWEEN
