@@ -16,6 +16,7 @@ from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
 from simkernel.kernel import shortcuts
 from simkernel.observe.attach import Attached
+from tests.simkernel.known_maps import answer_all, publish
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
 PROGRAMS = Path(__file__).parent / "programs" / "bin"
@@ -50,11 +51,8 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
     machine = simkernel.boot(arch=arch, kernel=kernel, cpus=rng.choice([1, 1, 2]))
     k = machine.kernel
     observer, tracing, bpf = k.observer, k.observer.tracing, k.observer.bpf
-    noted = bpf.new_map(MapAttr(uapi.BPF_MAP_TYPE_HASH, 8, 8, 8192))
-    noted.get_user()
-    bpf.publish_map(noted)
-    monkeypatch.setattr(observer, "fd_get", lambda fd: noted, raising=False)
-    monkeypatch.setattr(observer, "capable", lambda capability: True, raising=False)
+    noted = publish(observer, MapAttr(uapi.BPF_MAP_TYPE_HASH, 8, 8, 8192))
+    answer_all(monkeypatch, observer, lambda fd: noted)
     layout, facts = k.cpu.layout, k.arch
     arguments = [layout.fields[name].offset for name in facts.function_args[:3] if k.arch.word == 8]
     first, second, third = [

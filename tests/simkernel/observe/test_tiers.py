@@ -17,6 +17,7 @@ from bpf.maps.base import MapAttr
 from bpf.maps.ringbuf import RingBufferMap
 from simkernel.kernel.clock import Clock
 from simkernel.observe.attach import Attached
+from tests.simkernel.known_maps import answer_all, publish
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
 RUNS = (("writes", ["writer"]), ("functions", ["server", "40"]), ("sizes", ["writer"]))
@@ -143,15 +144,11 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
     observer, bpf, tracing = kernel.observer, kernel.observer.bpf, kernel.observer.tracing
     maps = {}
     for i, (kind, key, value, entries) in enumerate((*((*kind, 8) for kind in KINDS), *OTHERS)):
-        new = bpf.new_map(MapAttr(getattr(uapi, "BPF_MAP_TYPE_" + kind), key, value, entries))
-        new.get_user()
-        bpf.publish_map(new)
-        maps[f"m{i}"] = new
+        maps[f"m{i}"] = publish(observer, MapAttr(getattr(uapi, "BPF_MAP_TYPE_" + kind), key, value, entries))
     for ring in (maps["m6"], maps["m8"]):  # in the midst of a program others run: those of sched_waking
         kernel.vfs.key_queue(ring).on_wake[lambda: kernel.trace("sched_waking", kernel.current.addr)] = None
     fds = {name: number + 1000 for number, name in enumerate(maps)}
-    monkeypatch.setattr(observer, "fd_get", lambda fd: maps[f"m{fd - 1000}"], raising=False)
-    monkeypatch.setattr(observer, "capable", lambda capability: True, raising=False)
+    answer_all(monkeypatch, observer, lambda fd: maps[f"m{fd - 1000}"])
     programs = []
     for place in (*PLACES, *PLACES[:3]):  # some places have several
         if rng.random() < 0.3 or observer.symbols.address(place) is None:
@@ -250,11 +247,8 @@ def told_of_trampolines(monkeypatch, tier, arch, seed):
     machine = booted(monkeypatch, tier, arch)
     kernel = machine.kernel
     observer, bpf, tracing = kernel.observer, kernel.observer.bpf, kernel.observer.tracing
-    seen = bpf.new_map(MapAttr(uapi.BPF_MAP_TYPE_HASH, 8, 8, 4096))
-    seen.get_user()
-    bpf.publish_map(seen)
-    monkeypatch.setattr(observer, "fd_get", lambda fd: seen, raising=False)
-    monkeypatch.setattr(observer, "capable", lambda capability: True, raising=False)
+    seen = publish(observer, MapAttr(uapi.BPF_MAP_TYPE_HASH, 8, 8, 4096))
+    answer_all(monkeypatch, observer, lambda fd: seen)
     programs, links, kinds = [], [], []
     for place in PLACES:
         if place not in kernel.text.functions or rng.random() < 0.2:

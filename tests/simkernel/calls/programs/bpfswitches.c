@@ -21,28 +21,15 @@
 static char text[65536], log_text[65536];
 static long array, hash, tails;
 
-static long make(int type, int key, int value, int entries)
-{
-	attr.map_type = type;
-	attr.key_size = key;
-	attr.value_size = value;
-	attr.max_entries = entries;
-	return bpf(BPF_MAP_CREATE);
-}
-
 static long load(int type, struct bpf_insn *insns, int count, int level)
 {
-	attr.prog_type = type;
-	attr.insns = (ulong)insns;
-	attr.insn_cnt = count;
-	attr.license = (ulong)"GPL";
 	if (level) {
 		attr.log_level = level;
 		attr.log_buf = (ulong)log_text;
 		attr.log_size = sizeof(log_text);
 		log_text[0] = 0;
 	}
-	return bpf(BPF_PROG_LOAD);
+	return bpf_program(type, insns, count);
 }
 
 static void shut(long fd) { if (fd >= 0) sys(__NR_close, fd); }
@@ -99,7 +86,7 @@ static void tries(int level)
 	}
 	say("\n maps");
 	for (i = 0; i < COUNT(maps); i++) {
-		fd = maps[i] == BPF_MAP_TYPE_QUEUE ? make(maps[i], 0, 8, 4) : make(maps[i], 4, maps[i] == BPF_MAP_TYPE_STACK_TRACE ? 80 : maps[i] == BPF_MAP_TYPE_PROG_ARRAY || maps[i] == BPF_MAP_TYPE_PERF_EVENT_ARRAY ? 4 : 8, 4);
+		fd = maps[i] == BPF_MAP_TYPE_QUEUE ? bpf_map(maps[i], 0, 8, 4, 0) : bpf_map(maps[i], 4, maps[i] == BPF_MAP_TYPE_STACK_TRACE ? 80 : maps[i] == BPF_MAP_TYPE_PROG_ARRAY || maps[i] == BPF_MAP_TYPE_PERF_EVENT_ARRAY ? 4 : 8, 4, 0);
 		say(" %d %s", maps[i], made(fd));
 		shut(fd);
 	}
@@ -171,11 +158,7 @@ static void shape(const char *what, struct bpf_insn *insns, int count, int blind
 	say(" %s: %s;", what, made(fd));
 	if (fd >= 0) {
 		run(fd, 1);
-		memset(&info, 0, sizeof(info));
-		attr.info.bpf_fd = fd;
-		attr.info.info_len = sizeof(info);
-		attr.info.info = (ulong)&info;
-		bpf(BPF_OBJ_GET_INFO_BY_FD);
+		info = bpf_info(fd);
 		if (!blinded) /* with constants in parts it is longer */
 			say(" rewritten %d,", (int)info.xlated_prog_len);
 		say(" code %s, functions %d, names %l", info.jited_prog_len ? "yes" : "no", (int)info.nr_jited_ksyms, symbols() - before);
@@ -208,11 +191,7 @@ static void counts(long fd)
 	struct bpf_prog_info info;
 
 	run(fd, 5);
-	memset(&info, 0, sizeof(info));
-	attr.info.bpf_fd = fd;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (ulong)&info;
-	bpf(BPF_OBJ_GET_INFO_BY_FD);
+	info = bpf_info(fd);
 	say(" run_cnt %l, time %s\n", (long)info.run_cnt, info.run_time_ns ? "yes" : "no");
 }
 
@@ -221,9 +200,9 @@ int main(int argc, char **argv)
 	struct bpf_insn none[] = { SET(0, 3), EXIT };
 	long fd, pid;
 
-	array = make(BPF_MAP_TYPE_ARRAY, 4, 16, 4);
-	hash = make(BPF_MAP_TYPE_HASH, 4, 16, 4);
-	tails = make(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 4);
+	array = bpf_map(BPF_MAP_TYPE_ARRAY, 4, 16, 4, 0);
+	hash = bpf_map(BPF_MAP_TYPE_HASH, 4, 16, 4, 0);
+	tails = bpf_map(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 4, 0);
 	for (int value = 2; value >= 0; value -= 2) {
 		set("/proc/sys/kernel/unprivileged_bpf_disabled", value ? "2" : "0");
 		tries(0);

@@ -10,35 +10,14 @@ enum { FORMAT = 0, ARGS = 256, LENGTH = 352, RESULT = 360, SIZE = 368, BASE = 37
 static char shared[VALUE], text[65536];
 static long array, base, handler, sequence;
 
-static long make(int size, int flags)
-{
-	attr.map_type = BPF_MAP_TYPE_ARRAY;
-	attr.key_size = 4;
-	attr.value_size = size;
-	attr.max_entries = 1;
-	attr.map_flags = flags;
-	return bpf(BPF_MAP_CREATE);
-}
-
-static long element(int cmd, long fd, void *value)
-{
-	static unsigned int zero;
-	attr.map_fd = fd;
-	attr.key = (ulong)&zero;
-	attr.value = (ulong)value;
-	return bpf(cmd);
-}
+static long element(int cmd, long fd, void *value) { return bpf_element(cmd, fd, 0, value); }
 
 static long load(int type, int attach, int btf_id, struct bpf_insn *insns, int count)
 {
-	attr.prog_type = type;
 	attr.expected_attach_type = attach;
 	attr.attach_btf_id = btf_id;
-	attr.insns = (ulong)insns;
-	attr.insn_cnt = count;
-	attr.license = (ulong)"GPL";
 	attr.prog_flags = type == BPF_PROG_TYPE_SYSCALL ? BPF_F_SLEEPABLE : 0;
-	return bpf(BPF_PROG_LOAD);
+	return bpf_program(type, insns, count);
 }
 #define LOADED(type, attach, id, insns) load(type, attach, id, insns, sizeof(insns) / sizeof(insns[0]))
 
@@ -107,7 +86,7 @@ static void vprintk(void)
 
 static void snprintf(long size)
 {
-	long format = make(256, BPF_F_RDONLY_PROG), fd;
+	long format = bpf_map(BPF_MAP_TYPE_ARRAY, 4, 256, 1, BPF_F_RDONLY_PROG), fd;
 
 	element(BPF_MAP_UPDATE_ELEM, format, shared + FORMAT);
 	attr.map_fd = format;
@@ -247,7 +226,7 @@ static long symbol(const char *name)
 
 static int begins(void)
 {
-	array = make(VALUE, 0);
+	array = bpf_map(BPF_MAP_TYPE_ARRAY, 4, VALUE, 1, 0);
 	traced = sys(__NR_openat, AT_FDCWD, "/sys/kernel/tracing/trace_pipe", O_RDONLY | O_NONBLOCK, 0);
 	struct bpf_insn print[] = {
 		ADDRESS(6, array, BPF_PSEUDO_MAP_VALUE, 0), STORE(6, 6, BASE), MOV(1, 6), SET(2, 256), MOV(3, 6), ADD(3, ARGS),

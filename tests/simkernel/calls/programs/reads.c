@@ -10,26 +10,15 @@ static long shared[VALUE / 8];
 static long array, base;
 static char verifier[65536];
 
-static long element(int cmd)
-{
-	static unsigned int zero;
-	attr.map_fd = array;
-	attr.key = (ulong)&zero;
-	attr.value = (ulong)shared;
-	return bpf(cmd);
-}
+static long element(int cmd) { return bpf_element(cmd, array, 0, shared); }
 
 static long load(struct bpf_insn *insns, int count, int type, int flags)
 {
-	attr.prog_type = type;
-	attr.insns = (ulong)insns;
-	attr.insn_cnt = count;
-	attr.license = (ulong)"GPL";
 	attr.prog_flags = flags;
 	attr.log_buf = (ulong)verifier;
 	attr.log_size = sizeof(verifier);
 	attr.log_level = 1;
-	long fd = bpf(BPF_PROG_LOAD);
+	long fd = bpf_program(type, insns, count);
 	if (fd < 0)
 		say("%r: %s\n", fd, verifier);
 	return fd;
@@ -187,11 +176,7 @@ int main(int argc, char **argv)
 {
 	char *page, *untouched, *closed;
 
-	attr.map_type = BPF_MAP_TYPE_ARRAY;
-	attr.key_size = 4;
-	attr.value_size = VALUE;
-	attr.max_entries = 1;
-	array = bpf(BPF_MAP_CREATE);
+	array = bpf_map(BPF_MAP_TYPE_ARRAY, 4, VALUE, 1, 0);
 	for (int i = 0; i < HELPERS; i++)
 		programs[i] = reader(helpers[i].number, helpers[i].sleeps);
 	run(programs[0]);

@@ -13,37 +13,15 @@ static long shared[VALUE / 8];
 static long array, event;
 #define FRAMES __attribute__((noinline, optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")))
 
-static long make(int type, int size, int entries, int flags)
-{
-	attr.map_type = type;
-	attr.key_size = 4;
-	attr.value_size = size;
-	attr.max_entries = entries;
-	attr.map_flags = flags;
-	return bpf(BPF_MAP_CREATE);
-}
-
-static long element(int cmd, long fd, unsigned key, void *value)
-{
-	attr.map_fd = fd;
-	attr.key = (ulong)&key;
-	attr.value = (ulong)value;
-	return bpf(cmd);
-}
-
 static char verifier[65536];
 static long load(int type, int attach, int btf_id, struct bpf_insn *insns, int count)
 {
-	attr.prog_type = type;
 	attr.expected_attach_type = attach;
 	attr.attach_btf_id = btf_id;
-	attr.insns = (ulong)insns;
-	attr.insn_cnt = count;
-	attr.license = (ulong)"GPL";
 	attr.log_buf = (ulong)verifier;
 	attr.log_size = sizeof(verifier);
 	attr.log_level = 1;
-	return bpf(BPF_PROG_LOAD);
+	return bpf_program(type, insns, count);
 }
 #define LOADED(type, attach, id, insns) load(type, attach, id, insns, sizeof(insns) / sizeof(insns[0]))
 
@@ -63,12 +41,12 @@ static long ask(int what, long flags, long size, int deep)
 	shared[FLAGS] = flags;
 	shared[SIZE] = size;
 	shared[RESULT] = -1000;
-	element(BPF_MAP_UPDATE_ELEM, array, 0, shared);
+	bpf_element(BPF_MAP_UPDATE_ELEM, array, 0, shared);
 	if (deep)
 		WITHOUT_CALLER("third");
 	else
 		WITHOUT_CALLER("other");
-	element(BPF_MAP_LOOKUP_ELEM, array, 0, shared);
+	bpf_element(BPF_MAP_LOOKUP_ELEM, array, 0, shared);
 	return (long)(int)shared[RESULT];
 }
 
@@ -135,7 +113,7 @@ static void stored(const char *name, int value_size, int max, int flags)
 {
 	static const long bits[] = { 0, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1L << 13, 1L << 32, 1L << 63, 3 << 8, 7 << 8, 0xf00, 0x500 };
 	static unsigned char value[1024];
-	long stacks = make(BPF_MAP_TYPE_STACK_TRACE, value_size, max, flags), program, got;
+	long stacks = bpf_map(BPF_MAP_TYPE_STACK_TRACE, 4, value_size, max, flags), program, got;
 
 	say("-- %s%s: %d bytes, %d entries %r\n", name, signalled ? " at a signal" : "", value_size, max, stacks < 0 ? stacks : 0);
 	if (stacks < 0)
@@ -150,15 +128,15 @@ static void stored(const char *name, int value_size, int max, int flags)
 			say("flags %x: stored", bits[i]);
 		if (got >= 0) {
 			memset(value, 0x77, sizeof(value));
-			say(" lookup %r", element(BPF_MAP_LOOKUP_ELEM, stacks, got, value));
+			say(" lookup %r", bpf_element(BPF_MAP_LOOKUP_ELEM, stacks, got, value));
 			if (bits[i] & 1 << 8)
 				entries(value, value_size / (flags ? 32 : 8) < 8 ? value_size / (flags ? 32 : 8) : 8, flags ? 32 : 8);
 			else
 				say(" of the kernel %d", *(long *)(value + (flags ? 24 : 0)) < 0);
 			if (bits[i] & 1 << 8)
 				say(" and again %d", ask(0, bits[i], 0, 1) == got);
-			say(" delete %r", element(BPF_MAP_DELETE_ELEM, stacks, got, 0));
-			say(" %r", element(BPF_MAP_DELETE_ELEM, stacks, got, 0));
+			say(" delete %r", bpf_element(BPF_MAP_DELETE_ELEM, stacks, got, 0));
+			say(" %r", bpf_element(BPF_MAP_DELETE_ELEM, stacks, got, 0));
 		}
 		say("\n");
 	}
@@ -167,7 +145,7 @@ static void stored(const char *name, int value_size, int max, int flags)
 		say("skip %d: %r", skip, got);
 		if (got >= 0) {
 			memset(value, 0x77, sizeof(value));
-			element(BPF_MAP_LOOKUP_ELEM, stacks, got, value);
+			bpf_element(BPF_MAP_LOOKUP_ELEM, stacks, got, value);
 			entries(value, value_size / (flags ? 32 : 8) < 8 ? value_size / (flags ? 32 : 8) : 8, flags ? 32 : 8);
 		}
 		say("\n");
@@ -182,7 +160,7 @@ static void stored(const char *name, int value_size, int max, int flags)
 /* Different stacks where there is room for few. */
 static void crowded(int max, int flags)
 {
-	long stacks = make(BPF_MAP_TYPE_STACK_TRACE, 32, max, flags), program = putter(stacks);
+	long stacks = bpf_map(BPF_MAP_TYPE_STACK_TRACE, 4, 32, max, flags), program = putter(stacks);
 	static const long more[] = { 0, 1 << 9, 1 << 10, 3 << 9 };
 	unsigned next = 0, key = 0;
 
@@ -207,10 +185,10 @@ static void crowded(int max, int flags)
 				break;
 			say(" %d", (int)next);
 		}
-		say(" delete %r\n", element(BPF_MAP_DELETE_ELEM, stacks, next, 0));
+		say(" delete %r\n", bpf_element(BPF_MAP_DELETE_ELEM, stacks, next, 0));
 	}
-	say("out of it: lookup %r delete %r update %r\n", element(BPF_MAP_LOOKUP_ELEM, stacks, 1000000, shared),
-	    element(BPF_MAP_DELETE_ELEM, stacks, 1000000, 0), element(BPF_MAP_UPDATE_ELEM, stacks, 0, shared));
+	say("out of it: lookup %r delete %r update %r\n", bpf_element(BPF_MAP_LOOKUP_ELEM, stacks, 1000000, shared),
+	    bpf_element(BPF_MAP_DELETE_ELEM, stacks, 1000000, 0), bpf_element(BPF_MAP_UPDATE_ELEM, stacks, 0, shared));
 	detach(program);
 	sys(__NR_close, stacks);
 }
@@ -314,11 +292,11 @@ static void tasks(void)
 				memset(shared, 0x55, sizeof(shared));
 				shared[FLAGS] = bits[j];
 				shared[SIZE] = sizes[k];
-				element(BPF_MAP_UPDATE_ELEM, array, 0, shared);
+				bpf_element(BPF_MAP_UPDATE_ELEM, array, 0, shared);
 				attr.iter_create.link_fd = link;
 				fd = bpf(BPF_ITER_CREATE);
 				long got = sys(__NR_read, fd, types, 100);
-				element(BPF_MAP_LOOKUP_ELEM, array, 0, shared);
+				bpf_element(BPF_MAP_LOOKUP_ELEM, array, 0, shared);
 				long result = (int)shared[RESULT], first = shared[BUFFER];
 				say("flags %x size %d: read %r", bits[j], sizes[k], got);
 				if (result > 8)
@@ -337,7 +315,7 @@ static void tasks(void)
 
 int main(int argc, char **argv)
 {
-	array = make(BPF_MAP_TYPE_ARRAY, VALUE, 1, 0);
+	array = bpf_map(BPF_MAP_TYPE_ARRAY, 4, VALUE, 1, 0);
 	stored("addresses", 64, 100, 0);
 	stored("one address", 8, 100, 0);
 	stored("three addresses", 24, 1, 0);

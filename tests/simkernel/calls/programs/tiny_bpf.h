@@ -1,5 +1,6 @@
 /*
- * For programs of this folder that load programs of BPF: instructions, and bpf(2) with an attr that is zero again afterwards.
+ * For programs of this folder that load programs of BPF: instructions, and bpf(2) with an attr that is zero again afterwards;
+ * what the common commands leave open is set in attr before.
  */
 #include <linux/bpf.h>
 
@@ -20,4 +21,44 @@ static long bpf(int cmd)
 	long result = sys(__NR_bpf, cmd, &attr, sizeof(attr));
 	memset(&attr, 0, sizeof(attr));
 	return result;
+}
+
+static long bpf_map(int type, int key, int value, int entries, int flags)
+{
+	attr.map_type = type;
+	attr.key_size = key;
+	attr.value_size = value;
+	attr.max_entries = entries;
+	attr.map_flags = flags;
+	return bpf(BPF_MAP_CREATE);
+}
+
+/* Look up, update or delete one. */
+static long bpf_element(int cmd, long map, unsigned key, void *value)
+{
+	attr.map_fd = map;
+	attr.key = (ulong)&key;
+	attr.value = (ulong)value;
+	return bpf(cmd);
+}
+
+static long bpf_program(int type, struct bpf_insn *insns, int count)
+{
+	attr.prog_type = type;
+	attr.insns = (ulong)insns;
+	attr.insn_cnt = count;
+	attr.license = (ulong)"GPL";
+	return bpf(BPF_PROG_LOAD);
+}
+
+static struct bpf_prog_info bpf_info(long program)
+{
+	struct bpf_prog_info info;
+
+	memset(&info, 0, sizeof(info));
+	attr.info.bpf_fd = program;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (ulong)&info;
+	bpf(BPF_OBJ_GET_INFO_BY_FD);
+	return info;
 }
