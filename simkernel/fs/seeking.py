@@ -30,7 +30,6 @@ TRACE = dict.fromkeys(
      "set_graph_notrace", "snapshot", "stack_trace_filter", "trace"), "tracing_lseek",
 )  # fmt: skip
 NONSEEKABLE = frozenset(("trace_marker", "trace_marker_raw", "trace_pipe", "trace_pipe_raw", "snapshot_raw"))
-SEQ = ("seq_lseek", "tracing_lseek")
 
 
 def placed(ops: FileOperations, fs_name: str, parent: str, name: str) -> FileOperations:
