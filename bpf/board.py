@@ -164,6 +164,7 @@ class Bpf:
         self.updated_groups = UpdatedGroups()
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._stats_enabled = 0
+        self.tunnel = 0  # struct metadata_dst of programs, once one has set a tunnel
         self.task_words: ctypes.Array[ctypes.c_uint64] | None = None  # for native helpers: offsets of members
         self._deferred: list[Callable[[], None]] = []
         self._stacks: list[int] = []

@@ -340,6 +340,8 @@ class SocketHost(Protocol):
 
     def cgroup_id(self, sk: int, ancestor_level: int | None = None) -> int: ...
     def uid(self, sk: int) -> int: ...
+    def fib_lookup(self, net: int, params: bytes, flags: int) -> tuple[int, bytes]:
+        """The answer of bpf_fib_lookup() in a namespace, and its struct bpf_fib_lookup."""
 
 
 # ---- the machine ----

@@ -26,6 +26,7 @@ from arch.native.subset import (
     Words,
     copy,
     decline,
+    load8,
     load32,
     load64,
     native,
@@ -36,11 +37,12 @@ from arch.native.subset import (
 from arch.native.walk import in_direct_map
 from arch.records import dataclass
 from bpf.board import Bpf
+from bpf.helpers.task import pads_comm
 from bpf.maps import ring
 from bpf.run.native_call import NativeCall
 
-# Words about tasks: where the members of struct task_struct and struct cred are, and how wide pointers are.
-PID, TGID, COMM, CRED, UID, GID, POINTER = range(7)
+# Words about tasks: where the members of struct task_struct and struct cred are, and how wide pointers are, whether names are padded.
+PID, TGID, COMM, CRED, UID, GID, POINTER, PADS = range(8)
 MEMBERS = (
     "task_struct.pid",
     "task_struct.tgid",
@@ -86,15 +88,24 @@ def get_current_uid_gid(t: Words) -> int:
 
 @native
 def get_current_comm(t: Words, buf: int, size: int) -> int:
-    """strscpy_pad()."""
+    """strscpy_pad(), or strscpy(), which writes whole words."""
     size &= U32_MAX
     at = current_task() + t[COMM]
-    if size >= TASK_COMM_LEN:
-        zero(buf, size)
-        copy(buf, at, TASK_COMM_LEN)
+    length = 0
+    while length < size and length < TASK_COMM_LEN and load8(at + length) != 0:
+        length += 1
+    end = (length + t[POINTER]) & (0 - t[POINTER])
+    if length < TASK_COMM_LEN and end <= size:
+        if t[PADS] != 0:
+            zero(buf, size)
+        copy(buf, at, end)
     elif size:
-        copy(buf, at, size - 1)
-        store8(buf + size - 1, 0)
+        if length == size:
+            length -= 1
+        if t[PADS] != 0:
+            zero(buf, size)
+        copy(buf, at, length)
+        store8(buf + length, 0)
     return 0
 
 
@@ -185,7 +196,8 @@ def _about_tasks(bpf: Bpf) -> int:
         structs = bpf.host.structs
         if not all(structs.has(member) for member in MEMBERS):
             return 0
-        bpf.task_words = (ctypes.c_uint64 * 7)(*(structs.offset(member) for member in MEMBERS), structs.word)
+        offsets = (structs.offset(member) for member in MEMBERS)
+        bpf.task_words = (ctypes.c_uint64 * 8)(*offsets, structs.word, int(pads_comm(bpf.version)))
     return ctypes.addressof(bpf.task_words)
 
 

@@ -1,6 +1,6 @@
-"""A packet's surroundings: sockets, control groups, tunnels, routes.  net/core/filter.c of Linux 6.1.
+"""A packet's surroundings: sockets, control groups.  net/core/filter.c of Linux 6.1.
 
-There is no tunnel, no IPsec state and no socket but the packet's own; what asks for one gets the kernel's answer for
+There is no IPsec state and no socket but the packet's own; what asks for one gets the kernel's answer for
 "there is none".
 """
 
@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from arch.abi.errno import (
     E2BIG,
-    EAFNOSUPPORT,
     EAGAIN,
     EINVAL,
-    ENODEV,
     ENOENT,
 )
 from arch.abi.inet import ETH_HLEN, ETH_P_8021AD, ETH_P_8021Q, ETH_P_IP, ETH_P_IPV6, IPPROTO_TCP, VLAN_HLEN
 from arch.abi.limits import U16_MAX, U32_MAX
-from arch.abi.socket import AF_INET, AF_INET6
-from bpf import uapi
 from bpf.helpers import Runtime, prototype
-from bpf.helpers.packet import fill, s32
+from bpf.helpers.packet import fill
+from bpf.maps.array import CgroupArrayMap
 from bpf.packet.skbuff import (
-    NetDevice,
     SkBuff,
     Sock,
-    XdpBuff,
 )
 
 BPF_FIB_LOOKUP_PARAMS_SIZE = 64
@@ -139,29 +134,13 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
 
 
 @prototype(
-    "skb_set_tunnel_key",
-    21,
-    "4.3",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING",
-    given="tc_cls_act lwt_xmit",
-    missing="tunnels, SYN cookies, segment routing",
-)
-@prototype(
-    "skb_set_tunnel_opt",
-    30,
-    "4.6",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    given="tc_cls_act lwt_xmit",
-    missing="tunnels, SYN cookies, segment routing",
-)
-@prototype(
     "tcp_check_syncookie",
     100,
     "5.2",
     args="PTR_TO_BTF_ID_SOCK_COMMON PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
     flags="gpl_only pkt_access",
     given="tc_cls_act xdp",
-    missing="tunnels, SYN cookies, segment routing",
+    missing="SYN cookies, segment routing",
 )
 @prototype(
     "tcp_gen_syncookie",
@@ -170,7 +149,7 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     args="PTR_TO_BTF_ID_SOCK_COMMON PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
     flags="gpl_only pkt_access",
     given="tc_cls_act xdp",
-    missing="tunnels, SYN cookies, segment routing",
+    missing="SYN cookies, segment routing",
 )
 @prototype(
     "lwt_push_encap",
@@ -181,7 +160,7 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     func="bpf_lwt_in_push_encap",
     proto="bpf_lwt_in_push_encap_proto",
     given="lwt_in",
-    missing="tunnels, SYN cookies, segment routing",
+    missing="SYN cookies, segment routing",
 )
 @prototype(
     "lwt_seg6_store_bytes",
@@ -190,7 +169,7 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
     flags="changes_pkt_data",
     given="lwt_seg6local",
-    missing="tunnels, SYN cookies, segment routing",
+    missing="SYN cookies, segment routing",
 )
 @prototype(
     "lwt_seg6_adjust_srh",
@@ -199,7 +178,7 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     args="PTR_TO_CTX ANYTHING ANYTHING",
     flags="changes_pkt_data",
     given="lwt_seg6local",
-    missing="tunnels, SYN cookies, segment routing",
+    missing="SYN cookies, segment routing",
 )
 @prototype(
     "lwt_seg6_action",
@@ -208,7 +187,7 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
     flags="changes_pkt_data",
     given="lwt_seg6local",
-    missing="tunnels, SYN cookies, segment routing",
+    missing="SYN cookies, segment routing",
 )
 @prototype(
     "lwt_push_encap",
@@ -219,7 +198,7 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     given="lwt_xmit",
 )
 def not_of_this_packet(rt: Runtime) -> int:
-    """Tunnels, SYN cookies and segment routing: there are none that could be set or checked."""
+    """SYN cookies of listeners and segment routing: there are none that could be set or checked."""
     return -EINVAL
 
 
@@ -232,10 +211,20 @@ def not_of_this_packet(rt: Runtime) -> int:
     maps="CGROUP_ARRAY",
 )
 def bpf_skb_under_cgroup(rt: Runtime, skb_at: int, map_at: int, index: int) -> int:
-    """Whether the packet's socket is in a control group of the map: no map holds one."""
-    if not SkBuff(rt.host, skb_at).get("sk"):
+    """Whether the packet's socket is in or below a control group of the map.  ENOENT, E2BIG, EAGAIN."""
+    sk = SkBuff(rt.host, skb_at).get("sk")
+    if not sk:
         return -ENOENT
-    return -E2BIG if index & U32_MAX >= rt.mem.read_uint(map_at + 36, 4) else -EAGAIN
+    found = rt.map_of(map_at, CgroupArrayMap)
+    if index & U32_MAX >= found.max_entries:
+        return -E2BIG
+    group = found.get_element(index & U32_MAX)
+    if group is None:
+        return -EAGAIN
+    level, above = 0, group.parent
+    while above is not None:
+        level, above = level + 1, above.parent
+    return int(rt.host.sockets is not None and rt.host.sockets.cgroup_id(sk, level) == group.id)
 
 
 def _full_sock(rt: Runtime, sk: int) -> bool:
@@ -271,27 +260,6 @@ def bpf_tcp_sock(rt: Runtime, sk: int) -> int:
 
 
 @prototype(
-    "skb_get_tunnel_key",
-    20,
-    "4.3",
-    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE ANYTHING",
-    given="tc_cls_act lwt_xmit",
-    missing="tunnels",
-)
-@prototype(
-    "skb_get_tunnel_opt",
-    29,
-    "4.6",
-    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
-    given="tc_cls_act lwt_xmit",
-    missing="tunnels",
-)
-def no_tunnel(rt: Runtime, skb_at: int, to: int, length: int) -> int:
-    """The packet came through no tunnel: cleared memory and EINVAL."""
-    return fill(rt, to, length, EINVAL)
-
-
-@prototype(
     "skb_get_xfrm_state",
     66,
     "4.18",
@@ -302,95 +270,6 @@ def no_tunnel(rt: Runtime, skb_at: int, to: int, length: int) -> int:
 def no_xfrm_state(rt: Runtime, skb_at: int, index: int, to: int, length: int) -> int:
     """The packet has no IPsec state: cleared memory and EINVAL."""
     return fill(rt, to, length, EINVAL)
-
-
-def _fib_lookup(rt: Runtime, params: int, size: int, flags: int) -> int:
-    """No device forwards."""
-    if s32(size) < BPF_FIB_LOOKUP_PARAMS_SIZE or flags & U32_MAX & ~3:
-        return -EINVAL
-    if rt.mem.read_uint(params, 1) not in (AF_INET, AF_INET6):
-        return -EAFNOSUPPORT
-    ifindex = rt.mem.read_uint(params + 8, 4)
-    return uapi.BPF_FIB_LKUP_RET_FWD_DISABLED if ifindex == 1 else -ENODEV
-
-
-@prototype(
-    "fib_lookup",
-    69,
-    "4.18",
-    args="PTR_TO_CTX PTR_TO_MEM CONST_SIZE ANYTHING",
-    flags="gpl_only",
-    func="bpf_skb_fib_lookup",
-    proto="bpf_skb_fib_lookup_proto",
-    given="tc_cls_act",
-)
-def bpf_skb_fib_lookup(rt: Runtime, skb_at: int, params: int, size: int, flags: int) -> int:
-    """Ask the routing table."""
-    return _fib_lookup(rt, params, size, flags)
-
-
-@prototype(
-    "fib_lookup",
-    args="PTR_TO_CTX PTR_TO_MEM CONST_SIZE ANYTHING",
-    flags="gpl_only",
-    func="bpf_xdp_fib_lookup",
-    proto="bpf_xdp_fib_lookup_proto",
-    given="xdp",
-)
-def bpf_xdp_fib_lookup(rt: Runtime, xdp_at: int, params: int, size: int, flags: int) -> int:
-    """Ask the routing table."""
-    return _fib_lookup(rt, params, size, flags)
-
-
-def _check_mtu(rt: Runtime, device: int, ifindex: int, mtu_at: int, length: int, diff: int) -> int:
-    dev, mtu, result = NetDevice(rt.host, device), 0, -ENODEV
-    if device and ifindex & U32_MAX in (0, dev.get("ifindex")):
-        mtu = dev.get("mtu")
-        given = rt.mem.read_uint(mtu_at, 4)
-        size = (given + ETH_HLEN if given else length) + s32(diff)
-        result = uapi.BPF_MTU_CHK_RET_SUCCESS if size <= mtu + ETH_HLEN else uapi.BPF_MTU_CHK_RET_FRAG_NEEDED
-    rt.mem.write_uint(mtu_at, 4, mtu)
-    return result
-
-
-@prototype(
-    "check_mtu",
-    163,
-    "5.12",
-    args="PTR_TO_CTX ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:4 ANYTHING ANYTHING",
-    flags="gpl_only",
-    func="bpf_skb_check_mtu",
-    proto="bpf_skb_check_mtu_proto",
-    given="tc_cls_act",
-)
-def bpf_skb_check_mtu(rt: Runtime, skb_at: int, ifindex: int, mtu_at: int, diff: int, flags: int) -> int:
-    """Whether the packet fits through a device."""
-    skb = SkBuff(rt.host, skb_at)
-    if flags & ~1 or (flags & 1 and (s32(diff) or rt.mem.read_uint(mtu_at, 4))):
-        rt.mem.write_uint(mtu_at, 4, 0)
-        return -EINVAL
-    result = _check_mtu(rt, skb.get("dev"), ifindex, mtu_at, skb.len, diff)
-    if result == uapi.BPF_MTU_CHK_RET_FRAG_NEEDED and skb.is_gso:
-        return -EINVAL if flags & 1 and skb.get("transport_header") == U16_MAX else uapi.BPF_MTU_CHK_RET_SUCCESS
-    return result
-
-
-@prototype(
-    "check_mtu",
-    args="PTR_TO_CTX ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:4 ANYTHING ANYTHING",
-    flags="gpl_only",
-    func="bpf_xdp_check_mtu",
-    proto="bpf_xdp_check_mtu_proto",
-    given="xdp",
-)
-def bpf_xdp_check_mtu(rt: Runtime, xdp_at: int, ifindex: int, mtu_at: int, diff: int, flags: int) -> int:
-    """Whether the frame fits through a device."""
-    xdp = XdpBuff(rt.host, xdp_at)
-    if flags:
-        rt.mem.write_uint(mtu_at, 4, 0)
-        return -EINVAL
-    device = xdp.read(xdp.get("rxq"), "xdp_rxq_info.dev")
-    return _check_mtu(rt, device, ifindex, mtu_at, xdp.get("data_end") - xdp.get("data"), diff)
 
 
 def _protocol_behind_vlan(skb: SkBuff) -> int:

@@ -351,42 +351,6 @@ def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
 
 
 @prototype(
-    "tcp_raw_gen_syncookie_ipv4",
-    204,
-    "6.0",
-    args="PTR_TO_FIXED_SIZE_MEM:20 PTR_TO_MEM CONST_SIZE",
-    flags="gpl_only pkt_access",
-    given="tc_cls_act xdp",
-    missing="what it works on",
-)
-@prototype(
-    "tcp_raw_gen_syncookie_ipv6",
-    205,
-    "6.0",
-    args="PTR_TO_FIXED_SIZE_MEM:40 PTR_TO_MEM CONST_SIZE",
-    flags="gpl_only pkt_access",
-    given="tc_cls_act xdp",
-    missing="what it works on",
-)
-@prototype(
-    "tcp_raw_check_syncookie_ipv4",
-    206,
-    "6.0",
-    args="PTR_TO_FIXED_SIZE_MEM:20 PTR_TO_FIXED_SIZE_MEM:20",
-    flags="gpl_only pkt_access",
-    given="tc_cls_act xdp",
-    missing="what it works on",
-)
-@prototype(
-    "tcp_raw_check_syncookie_ipv6",
-    207,
-    "6.0",
-    args="PTR_TO_FIXED_SIZE_MEM:40 PTR_TO_FIXED_SIZE_MEM:20",
-    flags="gpl_only pkt_access",
-    given="tc_cls_act xdp",
-    missing="what it works on",
-)
-@prototype(
     "tcp_send_ack",
     116,
     "5.6",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EAGAIN, EBUSY, EINVAL, ENOENT, EPERM
 from arch.abi.limits import TASK_COMM_LEN
+from arch.abi.version import KernelVersion
 from arch.cstring import c_string
 from bpf import uapi
 from bpf.face import Registers
@@ -120,6 +121,11 @@ def get_current_uid_gid(rt: Runtime) -> int:
     return int(rt.host.current_gid() << 32 | rt.host.current_uid() & 0xFFFFFFFF)
 
 
+def pads_comm(version: KernelVersion) -> bool:
+    """bpf_get_current_comm() has strncpy(), strscpy() since 03b9c7fa3f15 of 5.18, strscpy_pad() since f3f213497797 of 6.4."""
+    return version.before("5.18") or version.at_least("6.4")
+
+
 @prototype(
     "get_current_comm",
     16,
@@ -128,10 +134,12 @@ def get_current_uid_gid(rt: Runtime) -> int:
     given="bpf_tracing cgroup_current",
 )
 def get_current_comm(rt: Runtime, buf: int, size: int) -> int:
-    """strscpy_pad(): always ended by NUL, the rest zeros."""
+    """Always ended by NUL; the rest is zeros, or only what is left of the word (strscpy())."""
     size &= 0xFFFFFFFF
     name = rt.host.current_comm().encode("latin-1")[: max(min(size, TASK_COMM_LEN) - 1, 0)]
-    rt.mem.write(buf, name.ljust(size, b"\0"))
+    word = rt.host.structs.word
+    end = size if pads_comm(rt.bpf.version) else -(-(len(name) + 1) // word) * word
+    rt.mem.write(buf, name.ljust(end if end <= size else len(name) + 1, b"\0"))
     return 0
 
 

@@ -20,6 +20,7 @@ from simkernel.net.ipv4.udp import lookup
 from simkernel.net.ipv6.af_inet6 import bind_inet6
 from simkernel.net.reuseport import Four, group_of, in_group
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.fib_lookup import FibLookup
 
 CDG = b"cdg"  # keeps a pointer where programs keep numbers
 
@@ -157,8 +158,9 @@ class Sockets:
         return (known.net if known is not None else self.k.net.init).cookie
 
     def cgroup_id(self, sk: int, ancestor_level: int | None = None) -> int:
-        """sock_cgroup_ptr(): 0 where there is no group at that level."""
-        group: Cgroup | None = self._sock(sk).cgroup or self.k.vfs.cgroups.root
+        """sock_cgroup_ptr(): 0 where there is no group at that level; a test run's own sock is in the first group."""
+        known = self.k.net.socks.get(sk)
+        group: Cgroup | None = (known.cgroup if known is not None else None) or self.k.vfs.cgroups.root
         if ancestor_level is not None and group is not None:
             group = group.ancestor(ancestor_level)
         return group.id if group is not None else 0
@@ -170,3 +172,8 @@ class Sockets:
         socket = self._sock(sk).socket
         file = socket.file if socket is not None else None
         return file.f_inode.i_uid if file is not None else OVERFLOWUID
+
+    def fib_lookup(self, net: int, params: bytes, flags: int) -> tuple[int, bytes]:
+        """bpf_ipv4_fib_lookup(), bpf_ipv6_fib_lookup()."""
+        look = FibLookup(self.k, self.k.net.spaces.get(net) or self.k.net.init, params, flags)
+        return look.answer(), bytes(look.params)
