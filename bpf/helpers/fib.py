@@ -12,7 +12,7 @@ from bpf.helpers.packet import s32
 from bpf.packet.skbuff import NetDevice, SkBuff, XdpBuff
 
 BPF_FIB_LOOKUP_PARAMS_SIZE = 64
-TOT_LEN, IFINDEX = 6, 8  # in struct bpf_fib_lookup
+LOOKUP_TOT_LEN, LOOKUP_IFINDEX = 6, 8  # in struct bpf_fib_lookup
 # The flags of struct bpf_fib_lookup: since when each is known.
 FLAGS = ((uapi.BPF_FIB_LOOKUP_DIRECT, "4.18"), (uapi.BPF_FIB_LOOKUP_OUTPUT, "4.18"), (uapi.BPF_FIB_LOOKUP_SKIP_NEIGH, "6.1"),
          (uapi.BPF_FIB_LOOKUP_TBID, "6.1"), (uapi.BPF_FIB_LOOKUP_SRC, "6.1"))  # fmt: skip
@@ -26,7 +26,7 @@ def _fib_lookup(rt: Runtime, device: int, params: int, size: int, flags: int) ->
     if rt.host.sockets is None:
         if rt.mem.read_uint(params, 1) not in (AF_INET, AF_INET6):
             return -EAFNOSUPPORT
-        return uapi.BPF_FIB_LKUP_RET_FWD_DISABLED if rt.mem.read_uint(params + IFINDEX, 4) == 1 else -ENODEV
+        return uapi.BPF_FIB_LKUP_RET_FWD_DISABLED if rt.mem.read_uint(params + LOOKUP_IFINDEX, 4) == 1 else -ENODEV
     net = NetDevice(rt.host, device).get("nd_net")
     given = bytes(rt.mem.read(params, BPF_FIB_LOOKUP_PARAMS_SIZE))
     answer, filled = rt.host.sockets.fib_lookup(net, given, flags)
@@ -47,10 +47,10 @@ def _fib_lookup(rt: Runtime, device: int, params: int, size: int, flags: int) ->
 def bpf_skb_fib_lookup(rt: Runtime, skb_at: int, params: int, size: int, flags: int) -> int:
     """The device has to take the packet as it is where no length is told."""
     skb = SkBuff(rt.host, skb_at)
-    checked = bool(rt.mem.read_uint(params + TOT_LEN, 2))
+    checked = bool(rt.mem.read_uint(params + LOOKUP_TOT_LEN, 2))
     answer = _fib_lookup(rt, skb.get("dev"), params, size, flags)
     if answer == uapi.BPF_FIB_LKUP_RET_SUCCESS and not checked and not skb.is_gso:
-        if skb.len > rt.mem.read_uint(params + TOT_LEN, 2) + ETH_HLEN + VLAN_HLEN:
+        if skb.len > rt.mem.read_uint(params + LOOKUP_TOT_LEN, 2) + ETH_HLEN + VLAN_HLEN:
             return uapi.BPF_FIB_LKUP_RET_FRAG_NEEDED
     return answer
 

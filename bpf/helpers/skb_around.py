@@ -22,8 +22,6 @@ from bpf.packet.skbuff import (
     Sock,
 )
 
-BPF_FIB_LOOKUP_PARAMS_SIZE = 64
-
 
 @prototype(
     "get_cgroup_classid",

@@ -16,7 +16,7 @@ COOKIEBITS = 24
 COOKIEMASK = (1 << COOKIEBITS) - 1
 MAX_SYNCOOKIE_AGE = 2
 MINUTE_NS = 60 * 1_000_000_000
-TCP_HEADER = 20
+TCP_HEADER_SIZE = 20
 TCPOPT_EOL, TCPOPT_NOP, TCPOPT_MSS = 0, 1, 2
 # Segment sizes that a cookie can say, and what is taken where the SYN has none.
 IPV4 = ((536, 1300, 1440, 1460), 536)
@@ -53,10 +53,10 @@ def _mss_option(options: bytes) -> int:
 def _make(rt: Runtime, addresses: bytes, th: int, length: int, sizes: Sizes) -> int:
     """secure_tcp_syn_cookie(): the cookie, and above it the segment size.  EINVAL."""
     header = bytes(rt.mem.read(th, min(length & U32_MAX, 60)))
-    if len(header) < TCP_HEADER or length & U32_MAX != (header[12] >> 4) * 4:
+    if len(header) < TCP_HEADER_SIZE or length & U32_MAX != (header[12] >> 4) * 4:
         return -EINVAL
     table, usual = sizes
-    wanted = _mss_option(header[TCP_HEADER:]) or usual
+    wanted = _mss_option(header[TCP_HEADER_SIZE:]) or usual
     index = next((i for i in range(len(table) - 1, 0, -1) if wanted >= table[i]), 0)
     sequence, count = int.from_bytes(header[4:8], "big"), _minutes(rt)
     hidden = _hash(addresses, header[:4], count, 1) + index & COOKIEMASK
@@ -66,7 +66,7 @@ def _make(rt: Runtime, addresses: bytes, th: int, length: int, sizes: Sizes) -> 
 
 def _check(rt: Runtime, addresses: bytes, th: int, sizes: Sizes) -> int:
     """check_tcp_syn_cookie() of what an ACK says.  EACCES."""
-    header = bytes(rt.mem.read(th, TCP_HEADER))
+    header = bytes(rt.mem.read(th, TCP_HEADER_SIZE))
     sequence, cookie = int.from_bytes(header[4:8], "big") - 1, int.from_bytes(header[8:12], "big") - 1
     left = cookie - _hash(addresses, header[:4], 0, 0) - sequence & U32_MAX
     count = _minutes(rt)

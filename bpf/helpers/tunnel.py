@@ -19,12 +19,12 @@ from bpf.packet.skbuff import SkBuff
 TUNNEL_CSUM, TUNNEL_KEY, TUNNEL_SEQ, TUNNEL_DONT_FRAGMENT, TUNNEL_NOCACHE = 0x1, 0x4, 0x8, 0x100, 0x2000
 IP_TUNNEL_OPTS_MAX = 255
 IPV6_FLOWLABEL_MASK = 0xFFFFF
-KEY = "I16sBBHI16s"  # struct bpf_tunnel_key: id, remote address, tos, ttl, flags, label, local address
-KEY_SIZE = 44
+TUNNEL_KEY_FORMAT = "I16sBBHI16s"  # struct bpf_tunnel_key: id, remote address, tos, ttl, flags, label, local address
+TUNNEL_KEY_SIZE = 44
 OLD_SIZES = (8, 22, 24, 28)  # as it was in older headers
 # How a struct ip_tunnel_info is kept: its family and flags, a whole struct bpf_tunnel_key, how many bytes of options, and these.
-INFO = "II"
-OPTIONS = 8 + KEY_SIZE
+TUNNEL_INFO = "II"
+OPTIONS = 8 + TUNNEL_KEY_SIZE
 ROOM = OPTIONS + 4 + IP_TUNNEL_OPTS_MAX + 1
 NO_OPTIONS = U32_MAX
 
@@ -44,11 +44,11 @@ def _info(rt: Runtime, skb: SkBuff) -> int:
 def bpf_skb_set_tunnel_key(rt: Runtime, skb_at: int, source: int, size: int, flags: int) -> int:
     """The packet is to go through a tunnel.  EINVAL."""
     known = uapi.BPF_F_TUNINFO_IPV6 | uapi.BPF_F_ZERO_CSUM_TX | uapi.BPF_F_DONT_FRAGMENT | uapi.BPF_F_SEQ_NUMBER
-    if flags & ~known or size not in (KEY_SIZE, *OLD_SIZES):
+    if flags & ~known or size not in (TUNNEL_KEY_SIZE, *OLD_SIZES):
         return -EINVAL
     order = ">" if rt.mem.byteorder == "big" else "<"
-    raw = bytes(rt.mem.read(source, size)).ljust(KEY_SIZE, b"\0")
-    number, remote, tos, ttl, extension, label, local = struct.unpack(order + KEY, raw)
+    raw = bytes(rt.mem.read(source, size)).ljust(TUNNEL_KEY_SIZE, b"\0")
+    number, remote, tos, ttl, extension, label, local = struct.unpack(order + TUNNEL_KEY_FORMAT, raw)
     six = flags & uapi.BPF_F_TUNINFO_IPV6
     if extension or (label and not six):
         return -EINVAL
@@ -61,8 +61,10 @@ def bpf_skb_set_tunnel_key(rt: Runtime, skb_at: int, source: int, size: int, fla
     told |= TUNNEL_DONT_FRAGMENT if flags & uapi.BPF_F_DONT_FRAGMENT else 0
     told |= TUNNEL_SEQ if flags & uapi.BPF_F_SEQ_NUMBER else 0
     # Whoever asks is at the other end: what is remote to the one is local to the other.
-    kept = struct.pack(order + KEY, number, local, tos, ttl, 0, label & IPV6_FLOWLABEL_MASK, remote)
-    rt.mem.write(rt.bpf.tunnel, struct.pack(order + INFO, six, told) + kept + struct.pack(order + "I", NO_OPTIONS))
+    kept = struct.pack(order + TUNNEL_KEY_FORMAT, number, local, tos, ttl, 0, label & IPV6_FLOWLABEL_MASK, remote)
+    rt.mem.write(
+        rt.bpf.tunnel, struct.pack(order + TUNNEL_INFO, six, told) + kept + struct.pack(order + "I", NO_OPTIONS)
+    )
     SkBuff(rt.host, skb_at).set("_skb_refdst", rt.bpf.tunnel)
     return 0
 
@@ -82,9 +84,9 @@ def bpf_skb_get_tunnel_key(rt: Runtime, skb_at: int, to: int, size: int, flags: 
     six, told = (rt.mem.read_uint(info + at, 4) for at in (0, 4))
     if six != flags & uapi.BPF_F_TUNINFO_IPV6:
         return fill(rt, to, size, EPROTO)
-    if size != KEY_SIZE and (size not in OLD_SIZES or (size == OLD_SIZES[0] and six)):
+    if size != TUNNEL_KEY_SIZE and (size not in OLD_SIZES or (size == OLD_SIZES[0] and six)):
         return fill(rt, to, size, EINVAL)
-    kept = bytearray(rt.mem.read(info + 8, KEY_SIZE))
+    kept = bytearray(rt.mem.read(info + 8, TUNNEL_KEY_SIZE))
     if flags & uapi.BPF_F_TUNINFO_FLAGS:
         kept[22:24] = told.to_bytes(2, "big")
     rt.mem.write(to, bytes(kept[:size]))

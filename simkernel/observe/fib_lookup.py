@@ -24,20 +24,8 @@ from simkernel.observe.face import WatchedKernel
 
 IPTOS_RT_MASK = 0x1C
 # Where what is in struct bpf_fib_lookup; several members share a place.
-FAMILY, PROTOCOL, SPORT, DPORT, TOT_LEN, IFINDEX, TOS, SRC, DST, TBID, SMAC, DMAC = (
-    0,
-    1,
-    2,
-    4,
-    6,
-    8,
-    12,
-    16,
-    32,
-    48,
-    52,
-    58,
-)
+AT_FAMILY, AT_PROTOCOL, AT_SPORT, AT_DPORT, AT_TOT_LEN, AT_IFINDEX, AT_TOS = 0, 1, 2, 4, 6, 8, 12
+AT_SRC, AT_DST, AT_TBID, AT_SMAC, AT_DMAC = 16, 32, 48, 52, 58
 REFUSALS = {EINVAL: uapi.BPF_FIB_LKUP_RET_BLACKHOLE, EHOSTUNREACH: uapi.BPF_FIB_LKUP_RET_UNREACHABLE,
             EACCES: uapi.BPF_FIB_LKUP_RET_PROHIBIT}  # fmt: skip
 
@@ -69,13 +57,13 @@ class FibLookup:
 
     def answer(self) -> int:
         """One of BPF_FIB_LKUP_RET_ or -errno; a packet of tot_len has to fit."""
-        family = {AF_INET: IPV4, AF_INET6: IPV6}.get(self.params[FAMILY])
+        family = {AF_INET: IPV4, AF_INET6: IPV6}.get(self.params[AT_FAMILY])
         if family is None:
             return -EAFNOSUPPORT
-        source, destination = (bytes(self.params[at : at + family.width]) for at in (SRC, DST))
+        source, destination = (bytes(self.params[at : at + family.width]) for at in (AT_SRC, AT_DST))
         if family is IPV6 and (needs_device(destination) or needs_device(source)):
             return uapi.BPF_FIB_LKUP_RET_NOT_FWDED
-        dev = self.net.devices.get(self.number(IFINDEX, 4))
+        dev = self.net.devices.get(self.number(AT_IFINDEX, 4))
         if dev is None:
             return -ENODEV
         if not self._forwards(family, dev):
@@ -97,44 +85,44 @@ class FibLookup:
     def _find(self, family: Family, source: bytes, destination: bytes, dev: NetDevice) -> Found | None:
         """fib_lookup(), or fib_table_lookup() of one table.  What routes and rules refuse with."""
         outward = bool(self.flags & uapi.BPF_FIB_LOOKUP_OUTPUT)
-        sport, dport = (int.from_bytes(self.params[at : at + 2], "big") for at in (SPORT, DPORT))
+        sport, dport = (int.from_bytes(self.params[at : at + 2], "big") for at in (AT_SPORT, AT_DPORT))
         flow = Flow(
             destination, source, dev.ifindex if outward else 0, 1 if outward else dev.ifindex,
-            self.params[TOS] & IPTOS_RT_MASK if family is IPV4 else 0, protocol=self.params[PROTOCOL], sport=sport, dport=dport,
+            self.params[AT_TOS] & IPTOS_RT_MASK if family is IPV4 else 0, protocol=self.params[AT_PROTOCOL], sport=sport, dport=dport,
         )  # fmt: skip
         inet: Inet = self.net.inet(8 * family.width)
         if not self.flags & uapi.BPF_FIB_LOOKUP_DIRECT:
             return lookup(self.net, inet, flow, family.search)
         number = RT_TABLE_MAIN
         if self.flags & uapi.BPF_FIB_LOOKUP_TBID:
-            number = self.number(TBID, 4)
-            self.store(TBID, 4, 0)
+            number = self.number(AT_TBID, 4)
+            self.store(AT_TBID, 4, 0)
         table = inet.tables.get(number)
         return family.search(table, flow) if table is not None else None
 
     def _fill(self, family: Family, route: Route, way: Nexthop, dev: NetDevice, destination: bytes) -> int:
-        length, mtu = self.number(TOT_LEN, 2), self._mtu(family, route, dev)
+        length, mtu = self.number(AT_TOT_LEN, 2), self._mtu(family, route, dev)
         if length > mtu:
-            self.store(TOT_LEN, 2, mtu & 0xFFFF)
+            self.store(AT_TOT_LEN, 2, mtu & 0xFFFF)
             return uapi.BPF_FIB_LKUP_RET_FRAG_NEEDED
-        self.store(TOS, 4, route.priority)
-        self.store(IFINDEX, 4, dev.ifindex)
+        self.store(AT_TOS, 4, route.priority)
+        self.store(AT_IFINDEX, 4, dev.ifindex)
         if self.flags & uapi.BPF_FIB_LOOKUP_SRC:
             source = self._source(family, route, way, dev, destination)
-            self.params[SRC : SRC + len(source)] = source
+            self.params[AT_SRC : AT_SRC + len(source)] = source
         next_hop = way.gateway or destination
         if way.gateway:
-            self.params[FAMILY] = AF_INET if len(way.gateway) == IPV4.width else AF_INET6
-            self.params[DST : DST + len(next_hop)] = next_hop
+            self.params[AT_FAMILY] = AF_INET if len(way.gateway) == IPV4.width else AF_INET6
+            self.params[AT_DST : AT_DST + len(next_hop)] = next_hop
         if not self.flags & uapi.BPF_FIB_LOOKUP_SKIP_NEIGH:
             if len(next_hop) == IPV4.width and dev.loopback:
                 next_hop = bytes(IPV4.width)
             known = neighbour.find(dev, next_hop)
             if known is None or not known.state & neighbour.NUD_VALID:
                 return uapi.BPF_FIB_LKUP_RET_NO_NEIGH
-            self.params[DMAC:64], self.params[SMAC:DMAC] = known.mac, dev.mac
-        self.store(TBID, 4, 0)  # h_vlan_proto and h_vlan_TCI
-        self.store(TOT_LEN, 2, mtu & 0xFFFF)
+            self.params[AT_DMAC:64], self.params[AT_SMAC:AT_DMAC] = known.mac, dev.mac
+        self.store(AT_TBID, 4, 0)  # h_vlan_proto and h_vlan_TCI
+        self.store(AT_TOT_LEN, 2, mtu & 0xFFFF)
         return uapi.BPF_FIB_LKUP_RET_SUCCESS
 
     def _mtu(self, family: Family, route: Route, dev: NetDevice) -> int:
