@@ -372,6 +372,10 @@ class KernelMemory:
             addr += room
         return bytes(out)
 
+    def charge(self, size: int) -> None:
+        """PhysicalMemory.charge()."""
+        self.phys.charge(size)
+
     # -- kmalloc -------------------------------------------------------------------------------------------
     def alloc(self, size: int, align: int = 8) -> int:
         """`size` zeroed bytes in the direct map, aligned to at least `align`; returns the address."""
@@ -534,6 +538,9 @@ class FlatMemory:
         self._sizes[addr] = size
         self.live_objects += 1
         return addr
+
+    def charge(self, size: int) -> None:
+        """Nothing else is kept here."""
 
     def free(self, addr: int) -> None:
         """Give back what alloc() gave."""

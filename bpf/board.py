@@ -60,6 +60,9 @@ class IdTable(Generic[Object]):
         return min((n for n in self.objects if n > number), default=None)
 
 
+BTF_KEPT = 8  # bytes for each byte of BTF: it, its types, what they resolve to
+
+
 class BtfObject(FdObject):
     """struct btf as an object: loaded by a task, or the kernel's own."""
 
@@ -87,6 +90,7 @@ class BtfObject(FdObject):
         self.refs -= 1
         if self.refs == 0 and not self.is_kernel:
             self.bpf.btfs.remove(self.id)
+            self.bpf.mem.charge(-BTF_KEPT * len(self._data))
 
     def release(self) -> None:
         self.put()

@@ -11,14 +11,20 @@ import ctypes
 import struct
 from collections.abc import Callable, Mapping
 
+from arch.abi.errno import EINVAL
+from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.abi.time import TICK_NSEC
 from arch.abi.version import KernelVersion
+from arch.errors import KernelError
 from tracing import features as feature_table
 from tracing.face import TraceHost
 from tracing.text.addresses import Addresses
 
 ERROR_LOG_ENTRIES = 8
-PID_MASK = 0x7FFF  # PID_MAX_DEFAULT - 1
+PID_MAX_DEFAULT = 0x8000
+PID_MASK = PID_MAX_DEFAULT - 1
+SAVED_CMDLINES_DEFAULT = 128
+SAVED_CMDLINES_BUFFER = 131_096  # bytes: struct saved_cmdlines_buffer of 64-bit kernels, with a number for each pid
 
 # name, default, first version; kernel/trace/trace.h:TRACE_FLAGS and the order of trace_options
 OPTIONS: tuple[tuple[str, bool, str | None], ...] = (
@@ -73,7 +79,7 @@ class Board:
         self.addresses.strings = host.constant_strings()
         self.addresses.trampoline = host.return_trampoline
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
-        self.tasks = SavedTasks(6552 if self.features.large_cmdlines else 128, host.nr_cpus)
+        self.tasks = SavedTasks(self.features.large_cmdlines, host.nr_cpus)
         self.tick_ns = TICK_NSEC
         self.expanded = False  # ring_buffer_expanded: buffers have their full size
         self.expand_first: Callable[[], None] = lambda: None  # what the machine's own trace array does for that
@@ -106,8 +112,9 @@ class SavedTasks:
     of its last switch, and one that has not been switched since it wrote is `<...>`.
     """
 
-    def __init__(self, floor: int, nr_cpus: int) -> None:
-        self.size = self.floor = floor  # how many names are kept, and the least that can be asked for
+    def __init__(self, whole_blocks: bool, nr_cpus: int) -> None:
+        self.whole_blocks = whole_blocks  # names fill up the pages they lie in
+        self.size = self._room(SAVED_CMDLINES_DEFAULT)  # how many names are kept
         self.slot_of: dict[int, int] = {}  # by the low bits of a pid
         self.pids: dict[int, int] = {}  # by slot
         self.names: dict[int, str] = {}
@@ -157,9 +164,19 @@ class SavedTasks:
         """The file saved_cmdlines: `pid name` a line, slot by slot."""
         return "".join(f"{self.pids[slot]} {self.name(self.pids[slot])}\n" for slot in sorted(self.pids))
 
+    def _room(self, size: int) -> int:
+        """allocate_cmdlines_buffer(): for how many names there is room when so many are asked for."""
+        if not self.whole_blocks:
+            return size
+        pages = (SAVED_CMDLINES_BUFFER + size * TASK_COMM_LEN + PAGE_SIZE - 1) // PAGE_SIZE
+        block = PAGE_SIZE << (pages - 1).bit_length()
+        return (block - SAVED_CMDLINES_BUFFER) // (TASK_COMM_LEN + 4)
+
     def resize(self, size: int) -> None:
-        """tracing_resize_saved_cmdlines(): all are forgotten."""
-        self.size, self.last = max(size, self.floor), 0
+        """tracing_resize_saved_cmdlines(): all are forgotten.  EINVAL."""
+        if not 0 < size <= PID_MAX_DEFAULT:
+            raise KernelError(EINVAL, f"{size} names")
+        self.size, self.last = self._room(size), 0
         self.slot_of, self.pids, self.names = {}, {}, {}
 
 

@@ -58,6 +58,9 @@ class KernelMem(Memory, Protocol):
     def free(self, addr: int) -> None:
         """Give them back."""
 
+    def charge(self, size: int) -> None:
+        """Count `size` bytes that Linux has in memory and we keep elsewhere; negative gives back.  ENOMEM."""
+
 
 class SymbolTable(Protocol):
     """kallsyms, asked for one symbol."""

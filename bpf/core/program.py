@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from bpf.verifier.protos.choose import ProgramFacts  # its tables are made when the first program is loaded
 
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
+KEPT_BYTES = 64  # for each instruction: as loaded, as rewritten, compiled, with its lines
 TEXT_STEP = 64  # bytes for each instruction there, more than the longest machine code of one
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
@@ -100,6 +101,8 @@ class BpfProg(Prog):
         btf_object: BtfObject | None = None,
     ) -> None:
         self.bpf = bpf
+        self.kept = KEPT_BYTES * len(verdict.insns)
+        bpf.mem.charge(self.kept)
         self.type = self.prog_type = request.prog_type
         self.expected_attach_type = request.expected_attach_type
         self.prog_flags = request.prog_flags
@@ -447,6 +450,7 @@ class BpfProg(Prog):
             self.btf_object.put()
         self.free_aux()
         self.forget_target()
+        self.bpf.mem.charge(-self.kept)
 
     def forget_target(self) -> None:
         """The program that it was loaded for is not kept any more."""

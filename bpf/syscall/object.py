@@ -12,7 +12,7 @@ from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.memory import ByteOrder
 from bpf import uapi
-from bpf.board import Bpf, BtfObject, IdTable, Object
+from bpf.board import BTF_KEPT, Bpf, BtfObject, IdTable, Object
 from bpf.btf import Btf
 from bpf.btf.check import btf_parse
 from bpf.core.link import BpfLink
@@ -142,6 +142,7 @@ def btf_load(call: Call) -> int:
     if errno or btf is None:
         raise KernelError(errno)
     publish_kernel_btf(call)
+    call.bpf.mem.charge(BTF_KEPT * len(data))
     new = BtfObject(call.bpf, btf, data)
     new.id = call.bpf.btfs.add(new)
     new.get()

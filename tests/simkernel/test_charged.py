@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 import pytest
 
 import simkernel
+from arch.abi.errno import ENOMEM
 from arch.memory import OutOfMemory, PhysicalMemory
 from simkernel.usertask import Calls, Request
 
@@ -97,8 +98,52 @@ def keys(u: Calls) -> Story:
             return
 
 
+def trace_instances(u: Calls) -> Story:
+    for i in FOREVER:
+        if (yield u.mkdir(f"/sys/kernel/tracing/instances/{i}", 0o755)) < 0:
+            return
+
+
+def histograms(u: Calls) -> Story:
+    file, data = "/sys/kernel/tracing/events/sched/sched_switch/trigger", u.alloc(64)
+    for size, done in ((1 << 17, False), (1 << 14, True)):
+        text = f"hist:keys=prev_pid:size={size}".encode()
+        u.write_memory(data, text)
+        fd = yield u.openat(-100, file, 1, 0)
+        answer = yield u.write(fd, data, len(text))
+        assert answer == (len(text) if done else -ENOMEM)
+    yield u.openat(-100, file, 0o1001, 0)  # O_TRUNC: all go
+
+
+def perf_events(u: Calls) -> Story:
+    attr = u.alloc(128)
+    u.write_memory(attr, struct.pack("<II", 1, 128))
+    while (yield u.perf_event_open(attr, 0, -1, -1, 0)) >= 0:
+        pass
+
+
+def programs(u: Calls) -> Story:
+    insns = u.alloc(16000)
+    u.write_memory(insns, struct.pack("<Q", 0xB7) * 1999 + struct.pack("<Q", 0x95))
+    attr = u.alloc(128)
+    u.write_memory(attr, struct.pack("<IIQQ", 1, 2000, insns, u.string("GPL")))
+    while (yield u.bpf(5, attr, 128)) >= 0:
+        pass
+
+
+def types(u: Calls) -> Story:
+    ints = struct.pack("<IIII", 1, 1 << 24, 4, 32) * 500
+    data = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(ints), len(ints), 3) + ints + b"\0a\0"
+    btf, attr = u.alloc(len(data)), u.alloc(128)
+    u.write_memory(btf, data)
+    u.write_memory(attr, struct.pack("<QQI", btf, 0, len(data)))
+    while (yield u.bpf(18, attr, 128)) >= 0:
+        pass
+
+
 FAST: tuple[Callable[[Calls], Story], ...] = (
     pipes, unix_sockets, posix_queues, sysv_queues, semaphores, tmpfs_names, attributes, mounts, keys,
+    trace_instances, histograms, perf_events, programs, types,
 )  # fmt: skip
 
 
@@ -125,6 +170,7 @@ def test_what_is_kept_counts(story: Callable[[Calls], Story]) -> None:
             keys,
             attributes,
             tmpfs_names,
+            trace_instances,
         ):  # these outlive who made them
             assert left > MEMORY // 8
         else:
@@ -359,3 +405,14 @@ def test_a_namespace_of_ipc_objects_goes_with_its_last_task() -> None:
 
         assert m.wait(m.workload(body)).status == 0
         assert m.kernel.physical.charged - charged < 1024
+
+
+def test_an_instance_gives_its_room_back() -> None:
+    def body(u: Calls) -> Story:
+        yield u.mkdir("/sys/kernel/tracing/instances/one", 0o755)
+        yield u.rmdir("/sys/kernel/tracing/instances/one")
+
+    with simkernel.boot(memory=MEMORY) as m:
+        charged = m.kernel.physical.charged
+        m.wait(m.workload(body))
+        assert m.kernel.physical.charged == charged

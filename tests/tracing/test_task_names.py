@@ -2,6 +2,8 @@
 
 import pytest
 
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine
 
 
@@ -59,3 +61,14 @@ def test_without_the_option_no_names(tracing):
     assert not tracing.tracepoints["sched_wakeup"].active or tracing.board.tasks.cmdline_users == 1
     echo(tracing, "events/sched/sched_process_exit/enable", "0")
     assert not tracing.tracepoints["sched_switch"].active and not tracing.board.tasks.cmdline_users
+
+
+def test_room_for_names_is_whole_blocks_of_pages(tracing):
+    """As 5.10 to 7.2 answer each of these."""
+    for asked, room in ((1, 6552), (128, 6552), (6552, 6552), (32768, 45874)):
+        echo(tracing, "saved_cmdlines_size", str(asked))
+        assert cat(tracing, "saved_cmdlines_size") == f"{room}\n"
+    for asked in (0, 32769, 1 << 30, 1 << 63):
+        with pytest.raises(KernelError) as refused:
+            echo(tracing, "saved_cmdlines_size", str(asked))
+        assert refused.value.errno == EINVAL

@@ -31,6 +31,7 @@ from tracing.triggers.hist.trigger import HistTriggers
 from tracing.triggers.synthetic import SynthEvents
 from tracing.triggers.trigger import TriggerFiles
 
+INSTANCE_SIZE = 128 << 10  # bytes: its files and what they are about
 INSTANCE_NS = 10_000_000  # some ten thousand files are made, or removed
 
 
@@ -185,17 +186,15 @@ class TraceFs:
 
     def set_cmdlines_size(self, data: bytes) -> None:
         """A number to saved_cmdlines_size.  EINVAL."""
-        size = number(data)
-        if not size:
-            raise KernelError(EINVAL)
-        self.board.tasks.resize(size)
+        self.board.tasks.resize(number(data))
 
     # instances/
 
     def make_instance(self, name: str) -> None:
-        """mkdir: a trace array with its files.  EEXIST."""
+        """mkdir: a trace array with its files.  EEXIST, ENOMEM."""
         if name in self.instances:
             raise KernelError(EEXIST, name)
+        self.board.host.mem.charge(INSTANCE_SIZE)
         self.board.host.spend(INSTANCE_NS)
         array = TraceArray(self.board, name)
         array.cpumask = self.array.cpumask
@@ -221,6 +220,7 @@ class TraceFs:
         instance.function.release()
         instance.events.release()
         del self.instances[name]
+        self.board.host.mem.charge(-INSTANCE_SIZE)
         self.generation += 1
 
     # debugfs kprobes/

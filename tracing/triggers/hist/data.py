@@ -28,6 +28,7 @@ from tracing.triggers.hist.table import Entry, Table
 from tracing.triggers.synthetic import FIELDS_MAX, SynthEvent
 
 KEYS_MAX, VALS_MAX, SORT_KEYS_MAX = 3, 3, 2
+ELT_SIZE = 128  # bytes of a struct tracing_map_elt with its fields, beside the key; all are made at once
 STACK_SKIP = 0  # the machine's stacks begin where the event fired
 EXECNAME_TYPE = "char[]"
 
@@ -66,6 +67,8 @@ class HistData(HistBase):
         self.var_defs = []
         self.create_sort_keys()
         self.table = Table(attrs.map_bits, self.key_size, self.board.byteorder)
+        self.kept = (ELT_SIZE + self.key_size) << attrs.map_bits
+        self.board.host.mem.charge(self.kept)
         for field in self.fields:
             if field.is_var:
                 field.var_index, field.var_owner = self.add_var(), self
@@ -407,6 +410,8 @@ class HistData(HistBase):
         for file, command in self.field_var_hists:
             self.machine.parse(file, "!hist", True, command)
         self.field_var_hists = []
+        self.board.host.mem.charge(-self.kept)
+        self.kept = 0
         array = self.file.array
         for action in self.actions:
             if action.synth is not None:
