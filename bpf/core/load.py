@@ -15,11 +15,13 @@ from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
 from bpf.btf import Btf
 from bpf.core.prog_aux import ProgAux
-from bpf.core.program import BpfProg, license_is_gpl_compatible, load
+from bpf.core.program import BpfProg, load
 from bpf.isa.insn import Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.versions import features
 
+# license_is_gpl_compatible() of include/linux/license.h
+GPL_COMPATIBLE = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
 MAXINSNS_CLASSIC = 4096
 KERN_VERSION_UNTIL = "5.0"
 _CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin", "sys_boot")
@@ -142,7 +144,7 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         expected_attach_type=attr.expected_attach_type,
         prog_flags=attr.prog_flags,
         nr_cpus=host.nr_cpus,
-        gpl_compatible=license_is_gpl_compatible(attr.license),
+        gpl_compatible=attr.license in GPL_COMPATIBLE,
         log_level=attr.log_level,
         log_size=attr.log_size,
         log_buf=attr.log_buf,

@@ -51,17 +51,11 @@ TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT
 KEPT_BYTES = 64  # for each instruction: as loaded, as rewritten, compiled, with its lines
 TEXT_STEP = 64  # bytes for each instruction there, more than the longest machine code of one
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
-LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
 COLD_RUNS = {Tier.AUTO: 400, Tier.NATIVE: 0, Tier.PYTHON: -1}  # before an attached program is compiled
 CHANGES_CALLER = "bpf_override_return"  # its registers
 # map_type_contains_progs(); the first one since ever
 HOLDS_PROGS = (uapi.BPF_MAP_TYPE_PROG_ARRAY, uapi.BPF_MAP_TYPE_DEVMAP, uapi.BPF_MAP_TYPE_CPUMAP)
 TRACING_LIKE = types_where(lambda row: "btf_target" in row.traits)
-
-
-def license_is_gpl_compatible(text: str) -> bool:
-    """include/linux/license.h."""
-    return text in LICENSES
 
 
 def prog_tag(insns: Sequence[Insn], byteorder: str = "little") -> bytes:
