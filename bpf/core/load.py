@@ -21,7 +21,9 @@ from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.versions import features
 
 # license_is_gpl_compatible() of include/linux/license.h
-GPL_COMPATIBLE = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
+GPL_COMPATIBLE = frozenset(
+    ("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL")
+)
 MAXINSNS_CLASSIC = 4096
 KERN_VERSION_UNTIL = "5.0"
 _CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin", "sys_boot")
