@@ -59,7 +59,7 @@ from tracing.probes.uprobes import Uprobes
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
 
-EVENT_SIZE = 2048  # bytes: struct perf_event, and what is counted for it
+PERF_EVENT_SIZE = 2048  # bytes: struct perf_event, and what is counted for it
 TASK_RECORDS = ("mmap", "mmap2", "mmap_data", "comm", "task")  # flags that ask for records about tasks
 SIDE_BAND = (*TASK_RECORDS, "context_switch", "ksymbol", "bpf_event")  # and for others that are no samples
 
@@ -160,7 +160,7 @@ class PerfCore:
             event.last_period, event.period_left = 1, -1
         self.pmus.init(event)
         self._check_abilities(attr)
-        self.host.mem.charge(EVENT_SIZE)
+        self.host.mem.charge(PERF_EVENT_SIZE)
         if attr.type == PERF_TYPE_SOFTWARE:
             self._count_software(event)
         self.next_id += 1
@@ -215,7 +215,7 @@ class PerfCore:
             return
         event.freed = True
         if self.events.pop(event.id, None) is not None:
-            self.host.mem.charge(-EVENT_SIZE)
+            self.host.mem.charge(-PERF_EVENT_SIZE)
             if event.tasks is not None:
                 self.sources.follow(-1)
         for number, users in self.sw_users.items():
