@@ -23,7 +23,7 @@ from arch.abi.socket import AF_INET, SOL_TCP, TCP_SAVE_SYN
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import deliver
+from simkernel.net.core.datagram import deliver, filtered
 from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import (
@@ -95,7 +95,7 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
         yield from send_reset(k, packet)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
-    if unwanted(k, sk, packet):
+    if unwanted(k, sk, packet) or (sk.filter is not None and filtered(sk, packet, (body[12] >> 4) * 4)):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk.addr)
         return 0
     return (yield k.call(do_rcv, sk.addr, skb))
