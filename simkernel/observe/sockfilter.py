@@ -26,6 +26,10 @@ class SocketFilter:
         """Run on a packet."""
         return self.prog.run(skb.addr)
 
+    def share(self) -> SocketFilter:
+        """The program is held twice."""
+        return SocketFilter(self.prog)
+
     def release(self) -> None:
         """Replaced, detached, or the socket is gone."""
         self.prog.put()

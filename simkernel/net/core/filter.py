@@ -127,6 +127,10 @@ class ClassicFilter:
             return None if value is None else value & U32_MAX
         return packet.load(offset, 1 if code == LDX_B_MSH else LOADS[code])
 
+    def share(self) -> ClassicFilter:
+        """Nothing changes in it."""
+        return self
+
     def release(self) -> None:
         """Nothing is held."""
 

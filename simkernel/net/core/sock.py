@@ -104,6 +104,10 @@ class Filter(Protocol):
         """How many bytes of a packet to keep; 0 drops it."""
         ...
 
+    def share(self) -> Filter:
+        """Another socket has it, too."""
+        ...
+
     def release(self) -> None:
         """Replaced, detached, or the socket is gone."""
         ...

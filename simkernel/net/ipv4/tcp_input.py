@@ -490,6 +490,7 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     child.inherit(listener)
     child.congestion_name = child.congestion.name
     child.listener = listener
+    child.filter = listener.filter.share() if listener.filter is not None else None
     k.net.programs.sock_cloned(listener, child)
     child.sync_addresses()
     if child.ip6 is not None:

@@ -1,6 +1,6 @@
 """Every security hook on the paths of programs/lsm_walk.c: what it is asked with, in which order, and what a refusal does, as on 6.1.
 
-programs/lsm_GROUP.{count,deny}.6.1 are what the program printed on Linux 6.1 of Debian.  What differs here is named, with its reason.
+programs/lsm_GROUP.deny.6.1 are what the program printed on Linux 6.1 of Debian.  What differs here is named, with its reason.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ DIFFER: dict[str, tuple[str, ...]] = {
     "init has no memory of its own here": ("fs proc_environ", "fs proc_environ -ptrace_access_check"),
     "the first walk over /proc/self reads the link's time": ("fs proc_stat", "exec exec"),
     "capable() is asked more often or less": (
-        "fs fanotify_mark", "fs fanotify_mark -capable", "ipc mq_open", "ipc mq_open -capable", "mm migrate_pages", "mm mlock",
+        "fs fanotify_mark", "fs fanotify_mark -capable", "ipc mq_open", "ipc mq_open -capable", "mm migrate_pages", "mm migrate_pages -capable",
+        "mm mlock", "mm mlock -capable",
         "mount private",
     ),
     "messages of mqueues have no struct": ("ipc mq_receive", "ipc mq_send", "ipc mq_send -msg_msg_alloc_security"),
     "shared memory that is attached, or anonymous, has no file of its own": (
         "ipc shmat", "ipc shmat -file_alloc_security", "ipc shmdt", "mm shared",
+        "mm shared -file_alloc_security", "mm shared -inode_alloc_security",
     ),
     "another file is the first descriptor": ("task pidfd_getfd",),
     "the signal of a pipe comes before its owner is asked": ("task sigio", "task sigio -file_send_sigiotask"),
@@ -40,12 +42,16 @@ DIFFER: dict[str, tuple[str, ...]] = {
     ),
     "no modules": ("mount missing_type", "mount missing_type -kernel_module_request"),
     "other mounts": ("mount proc_mounts", "mount proc_mounts -sb_show_options"),
-    "ENOSYS": ("mount quotactl", "mount quotactl -quotactl", "mm swapon"),
+    "ENOSYS": ("mount quotactl", "mount quotactl -quotactl", "mm swapon", "mm swapon -file_alloc_security", "mm swapon -inode_permission"),
     "a socket's file is made after it was accepted": ("net accept_tcp", "net accept_unix"),
     "a new sock of AF_UNIX is made after the walk": ("net connect_unix",),
     "a connection's sock is made with its request": ("net connect_tcp",),
     "acknowledgements come at another time": ("net close_tcp", "net shutdown_tcp"),
-    "what the kernel answers on netlink passes no filter": ("net netlink_send",),
+    "what the kernel answers on netlink passes no filter": ("net netlink_send", "net netlink_send -socket_sock_rcv_skb"),
+    "in whose name a packet is received, and so refused, is chance": (
+        "net connect_tcp -inet_conn_request", "net connect_tcp -sk_alloc_security", "net connect_tcp -socket_sock_rcv_skb",
+        "net sendto_udp", "net sendto_udp -socket_sock_rcv_skb",
+    ),
 }  # fmt: skip
 RECORDED = sorted(HERE.glob("lsm_*.6.1"))
 
