@@ -44,6 +44,7 @@ int main(int argc, char **argv)
 	got = sys(__NR_read, a, text, 100);
 	say("the connection has its listener's: %r\n", got);
 	filter(a, all, 1);
+	sys(__NR_setsockopt, a, 1, 20, long_time, 16);
 	got = sys(__NR_read, a, text, 100);
 	say("now it hears: %r\n", got);
 	sys(__NR_setsockopt, a, 1, 20, short_time, 16);
