@@ -22,7 +22,7 @@ BUSYBOX = shutil.which("busybox")
 # What differs from run to run: times, addresses, pids and the widths they have, where an offset in a function is, the stack.
 CHANGING = (
     (r"(?m)^\[ *\d+\.\d{6}\]", "[TIME]"), (r"\d+\.\d{6}:", "TIME:"), (r"/s/(\w+\.sh)", r"/\1"), (r"\b(0x)?[0-9a-f]{10,}\b", "ADDRESS"),
-    (r"\b(\w*pid|tgid)([=:] *)\d+", r"\1\2PID"), (r"(?m)^ +(\S+)-\d+ +\[", r"\1-PID ["), (r"(?m)^ +", ""), (r" +TIME:", " TIME:"), (r" +PID", " PID"),
+    (r"\b(\w*pid|tgid)([=:] *)\d+", r"\1\2PID"), (r"(?m)^ +(\S+)-\d+ +\[", r"\1-PID ["), (r"(?m)^ +(?=[^ ^])", ""), (r" +TIME:", " TIME:"), (r" +PID", " PID"),
     (r"(?m)^(\S+-PID \[\d+\]) \S+", r"\1 FLAGS"), (r"(NR 110) = \d+", r"\1 = PID"),
 )  # fmt: skip
 

@@ -130,8 +130,9 @@ class ArrayFiles:
 
         nodes: list[Node] = [
             self.set_file("set_ftrace_filter", function.chosen, function.commands.run, function.filter_text,
-                          lambda: function.commands.modules.clear()),
-            self.set_file("set_ftrace_notrace", function.forbidden),
+                          lambda: function.commands.modules.waiting.clear()),
+            self.set_file("set_ftrace_notrace", function.forbidden, function.commands.forbidden_modules.run,
+                          function.notrace_text, lambda: function.commands.forbidden_modules.waiting.clear()),
             function_pids("set_ftrace_pid", function.pids),
             event_pids("set_event_pid", array.pids),
         ]  # fmt: skip

@@ -268,7 +268,7 @@ class EventFiles:
             if colon:
                 fits = glob_or_any(system, event.system) and glob_or_any(event_name, event.name)
             else:
-                fits = glob_or_any(name, event.name) or glob_or_any(name, event.system)
+                fits = name in (event.name, event.system)
             if fits:
                 chosen.append(event)
         if not chosen:

@@ -77,9 +77,13 @@ class ProbeEvent(TraceEvent):
             probe.users_changed()
 
     def pack(self, heads: tuple[int, ...], values: list[Value]) -> bytes:
-        """A record: the fixed arguments packed without alignment, strings after them."""
+        """A record: the fixed arguments packed without alignment, strings after them.
+
+        A `symstr` is counted without its NUL, so the next string takes that's place.  fetch_store_symstring()
+        """
         flat: list[Value] = []
         tail = b""
+        spare = b""
         end = self.head + self.body.size
         index = 0
         for arg in self.args:
@@ -92,12 +96,14 @@ class ProbeEvent(TraceEvent):
                 data = values[index]
                 index += 1
                 if isinstance(data, bytes):
+                    if arg.store == "symstr":
+                        data, spare = data[:-1], spare + b"\0"
                     flat.append(data_loc(len(data), end))
                     tail += data
                     end += len(data)
                 else:
                     flat.append(data_loc(0, self.head + arg.offset + 4 * slot))
-        return self.heads.pack(*heads) + self.body.pack(*flat) + tail
+        return self.heads.pack(*heads) + self.body.pack(*flat) + tail + spare
 
     def values(self, record: bytes) -> list[list[Value]]:
         """Back from a record: per argument its values, strings as bytes, None for a fault."""
@@ -107,7 +113,7 @@ class ProbeEvent(TraceEvent):
             count = arg.count or 1
             part, flat = flat[:count], flat[count:]
             if arg.dynamic:
-                part = [record[loc & 0xFFFF : (loc & 0xFFFF) + (loc >> 16)] if loc >> 16 else None for loc in part]
+                part = [bytes(record[loc & 0xFFFF :]).partition(b"\0")[0] if loc >> 16 else None for loc in part]
             out.append(part)
         return out
 

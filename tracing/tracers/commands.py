@@ -57,6 +57,37 @@ class CommandSet:
         return out
 
 
+class ModuleWaits:
+    """`FUNCTION:mod:MODULE` of set_ftrace_filter or set_ftrace_notrace: there are no modules, so all are kept for later ones."""
+
+    def __init__(self, functions: Functions) -> None:
+        self.functions = functions
+        self.waiting: list[tuple[str, str]] = []  # (function, module), newest first
+
+    def text(self) -> list[str]:
+        """The lines behind the functions."""
+        return [f"{function}:mod:{module}\n" for function, module in self.waiting]
+
+    def run(self, word: str, names: set[str]) -> None:
+        """ftrace_mod_callback(), and no other command.  EINVAL."""
+        function, _, rest = word.partition(":")
+        command, _, module = rest.partition(":")
+        if command != "mod":
+            raise KernelError(EINVAL, "commands are for set_ftrace_filter")
+        if not function.startswith("!"):
+            if module.startswith("!"):  # functions that are not of that module: all
+                names.update(self.functions.match(function or "*"))
+                return
+            self.waiting.insert(0, (function, module))
+            return
+        left = [
+            (known, of) for known, of in self.waiting if of != module or (function[1:] not in ("*", known))
+        ]  # fmt: skip
+        if left == self.waiting:
+            raise KernelError(EINVAL, "not there")
+        self.waiting = left
+
+
 class FunctionCommands:
     """The commands of one trace array."""
 
@@ -68,29 +99,32 @@ class FunctionCommands:
         self.functions = functions
         self.changed = changed
         self.sets: list[CommandSet] = []  # newest first
-        self.modules: list[tuple[str, str]] = []  # (function, module) for modules that are not loaded; newest first
+        self.modules = ModuleWaits(functions)
+        self.forbidden_modules = ModuleWaits(functions)  # of set_ftrace_notrace
 
     @property
     def names(self) -> set[str]:
         """All functions with a command."""
         return {name for known in self.sets for name in known.targets}
 
-    def text(self) -> str:
-        """The lines of set_ftrace_filter behind the functions."""
-        modules = [f"{function}:mod:{module}\n" for function, module in self.modules]
+    def text(self, functions: bool) -> str:
+        """The lines of set_ftrace_filter behind the functions, if there are any."""
+        modules = self.modules.text()
         lines: list[str] = []
         if self.sets:
             order = self.functions.names()
             for known in self.sets:
                 lines += known.lines(order)
-        return "".join(modules + lines[bool(modules) :])  # behind modules, the kernel leaves the first one out
+        return "".join(
+            modules + lines[bool(modules) and functions :]
+        )  # behind both, the kernel leaves the first one out
 
     def run(self, word: str, names: set[str]) -> None:
         """`FUNCTION:COMMAND[:ARGUMENTS]`; `names` is the set of functions that is being written.  EINVAL, ENODEV."""
         function, _, rest = word.partition(":")
         command, colon, param = rest.partition(":")
         if command == "mod":
-            self.run_module(function, param, names)
+            self.modules.run(word, names)
         elif command in ("traceon", "traceoff", "stacktrace", "snapshot"):
             self.simple(function, command, param if colon else None)
         elif command in ("dump", "cpudump"):
@@ -179,22 +213,6 @@ class FunctionCommands:
                 target.file.soft_enable(-1)
                 target.file.event.in_use -= 1
         self.changed()
-
-    def run_module(self, function: str, module: str, names: set[str]) -> None:
-        """`FUNCTION:mod:MODULE`: there are no modules, so it is kept for one that is loaded later.  EINVAL."""
-        if not function.startswith("!"):
-            if module.startswith("!"):  # functions that are not of that module: all
-                names.update(self.functions.match(function or "*"))
-                return
-            self.modules.insert(0, (function or "*", module))
-            return
-        wanted = function[1:]
-        left = [
-            (known, of) for known, of in self.modules if of != module or (wanted not in ("*", known))
-        ]  # fmt: skip
-        if left == self.modules:
-            raise KernelError(EINVAL, "not there")
-        self.modules = left
 
     def count(self, name: str) -> int:
         """How many commands hang on a function: each is an ftrace_ops of its own."""

@@ -31,6 +31,7 @@ ALL_ENABLED, NONE_DISABLED, NO_PID = (
     "no pid\n",
 )
 PID_LIMIT = 1 << 30
+PID_MAX_LIMIT = 1 << 22
 
 
 class FunctionTracer(Tracer):
@@ -67,15 +68,19 @@ class FunctionTracer(Tracer):
 
     def filter_text(self) -> str:
         """The file set_ftrace_filter: functions, then modules, then commands."""
-        extra = self.commands.text()
-        if self.commands.modules and not self.chosen.names:
+        extra = self.commands.text(bool(self.chosen.names))
+        if self.commands.modules.waiting and not self.chosen.names:
             return extra
         return self.chosen.text() + extra
+
+    def notrace_text(self) -> str:
+        """The file set_ftrace_notrace: functions, then modules."""
+        return self.forbidden.text() + "".join(self.commands.forbidden_modules.text())
 
     def wants(self, name: str) -> bool:
         """Chosen and not forbidden."""
         chosen = self.chosen.names
-        if not chosen and self.commands.modules:
+        if not chosen and self.commands.modules.waiting:
             return False
         return (not chosen or name in chosen) and name not in self.forbidden.names
 
@@ -238,5 +243,5 @@ def parse_pids(data: bytes, known: TaskSet) -> set[int]:
 
 
 def pids_text(pids: TaskSet, nothing: str = "") -> str:
-    """One pid a line, ascending."""
-    return "".join(f"{pid}\n" for pid in pids) or nothing
+    """One pid a line, ascending.  Where a file has a word for none, Linux shows it for PID_MAX_LIMIT, too."""
+    return "".join(nothing if nothing and pid == PID_MAX_LIMIT else f"{pid}\n" for pid in pids) or nothing

@@ -10,7 +10,7 @@ from arch.errors import KernelError
 from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
 from tracing.record.filter import build_glob
-from tracing.text.strings import BLANKS
+from tracing.text.strings import BLANKS, simple_strtoul
 from tracing.tracers.recorded import functions_of, refused_functions, shared_names
 
 INVALID_PREFIX = "__ftrace_invalid_address__"  # a place behind which no function was kept: listed, and never chosen
@@ -66,10 +66,10 @@ class Functions:
         return name in refused_functions(self.host.arch.name, self.host.version)
 
     def match(self, pattern: str) -> list[str]:
-        """By name or glob; a number is a place in the list, from 1."""
+        """By name or glob; a number is a place in the list, from 1.  add_rec_by_index()."""
         names = self.names()
-        if pattern.isdigit():
-            index = int(pattern) - 1
+        if is_place(pattern):
+            index = simple_strtoul(pattern)[0] - 1
             return names[index : index + 1] if index >= 0 else []
         _, matches = build_glob(pattern)
         return [
@@ -77,6 +77,11 @@ class Functions:
             for name in names
             if matches(name.encode("latin-1"), len(name) + 1) and not name.startswith(INVALID_PREFIX)
         ]
+
+
+def is_place(pattern: str) -> bool:
+    """A word that begins with a digit is no name.  filter_parse_regex(): MATCH_INDEX."""
+    return pattern[:1].isdecimal() and pattern.isascii()
 
 
 class FunctionSet:
@@ -111,6 +116,19 @@ class FunctionSet:
     def text(self) -> str:
         """The file."""
         return "".join(self.lines()) or self.nothing
+
+
+class GraphSet(FunctionSet):
+    """set_graph_function and set_graph_notrace.  ftrace_graph_set_hash()."""
+
+    def add(self, names: set[str], word: str) -> None:
+        """As above, but places are no functions, and EINVAL, too, for what is to be taken away and was not there."""
+        if is_place(word.removeprefix("!")):
+            raise KernelError(EINVAL, "a place in the list")
+        before = set(names)
+        super().add(names, word)
+        if word.startswith("!") and names == before:
+            raise KernelError(EINVAL, f"no function {word}")
 
 
 class Words:

@@ -14,7 +14,7 @@ from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobes, Kretprobe, KretprobeInstance
 from tracing.text.function_args import FunctionArgs
 from tracing.tracers.function import ALL_ENABLED, NONE_DISABLED, FunctionTracer
-from tracing.tracers.functions import FunctionSet
+from tracing.tracers.functions import FunctionSet, GraphSet
 
 INDENT = 2
 DEPTH_MAX = 50  # FTRACE_RETFUNC_DEPTH
@@ -73,10 +73,10 @@ class GraphTracer(Tracer):
         self.kprobes = kprobes
         self.max_depth = 0
         self.chosen: FunctionSet = (
-            top.chosen if top is not None else FunctionSet(function.functions, ALL_ENABLED, lambda: None)
+            top.chosen if top is not None else GraphSet(function.functions, ALL_ENABLED, lambda: None)
         )
         self.silent: FunctionSet = (
-            top.silent if top is not None else FunctionSet(function.functions, NONE_DISABLED, lambda: None)
+            top.silent if top is not None else GraphSet(function.functions, NONE_DISABLED, lambda: None)
         )
         self.running = False
         self.probes: dict[str, Kretprobe] = {}

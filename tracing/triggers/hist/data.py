@@ -66,7 +66,7 @@ class HistData(HistBase):
         self.create_keys()
         self.var_defs = []
         self.create_sort_keys()
-        self.table = Table(attrs.map_bits, self.key_size, self.board.byteorder)
+        self.table = Table(attrs.map_bits)
         self.kept = (ELT_SIZE + self.key_size) << attrs.map_bits
         self.board.host.mem.charge(self.kept)
         for field in self.fields:

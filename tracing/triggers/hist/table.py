@@ -1,17 +1,14 @@
-"""The table of a histogram: entries by key, with sums and variables.  kernel/trace/tracing_map.c, lib/sort.c, lib/jhash.c.
+"""The table of a histogram: entries by key, with sums and variables.  kernel/trace/tracing_map.c, lib/sort.c.
 
-Where an entry lies (its hash) decides in which order entries print that are equal in every sort key, so both the hash and
-the sort are the kernel's.
+Entries that are equal in every sort key print in the order that the kernel's sort leaves them in, so the sort is the kernel's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from arch.memory import ByteOrder
 from arch.records import dataclass, field
 
-MASK32 = 0xFFFFFFFF
 MASK64 = (1 << 64) - 1
 
 Var = int | bytes | tuple[int, ...]
@@ -45,16 +42,12 @@ class Entry:
 class Table:
     """struct tracing_map."""
 
-    def __init__(self, bits: int, key_size: int, order: ByteOrder) -> None:
+    def __init__(self, bits: int) -> None:
         self.bits = bits
-        self.key_size = key_size
-        self.order: ByteOrder = order
         self.clear()
 
     def clear(self) -> None:
         """tracing_map_clear()."""
-        self.slots: dict[int, Entry] = {}
-        self.hashes: dict[int, int] = {}  # of the slots
         self.by_key: dict[bytes, Entry] = {}
         self.hits = self.drops = 0
 
@@ -66,21 +59,16 @@ class Table:
         """The entry of a key, new if need be; None when the table is full."""
         known = self.by_key.get(key)
         if known is None:
-            if len(self.slots) >= 1 << self.bits:
+            if len(self.by_key) >= 1 << self.bits:
                 self.drops += 1
                 return None
-            slot = (jhash(key, self.order) or 1) >> (31 - self.bits)
-            mask = (1 << (self.bits + 1)) - 1
-            slot &= mask
-            while slot in self.slots:
-                slot = (slot + 1) & mask
-            known = self.slots[slot] = self.by_key[key] = Entry(key, comm)
+            known = self.by_key[key] = Entry(key, comm)
         self.hits += 1
         return known
 
     def entries(self) -> list[Entry]:
-        """In the order in which they lie."""
-        return [self.slots[slot] for slot in sorted(self.slots)]
+        """By their keys' bytes, as the look for duplicates leaves them.  detect_dups()"""
+        return [self.by_key[key] for key in sorted(self.by_key)]
 
     def sorted(self, compare: Sequence[Compare]) -> list[Entry]:
         """tracing_map_sort_entries(): by the first key, and among equals by the second."""
@@ -118,39 +106,3 @@ def heap_sort(items: list[Entry], compare: Compare) -> None:
         while b != a:
             b = (b - 1) // 2
             items[b], items[c] = items[c], items[b]
-
-
-def _rotate(value: int, bits: int) -> int:
-    return (value << bits | value >> (32 - bits)) & MASK32
-
-
-def jhash(key: bytes, order: ByteOrder, initial: int = 0) -> int:
-    """Bob Jenkins' hash of bytes, as include/linux/jhash.h has it."""
-    length = len(key)
-    a = b = c = (0xDEADBEEF + length + initial) & MASK32
-    at = 0
-    while length > 12:
-        a = (a + int.from_bytes(key[at : at + 4], order)) & MASK32
-        b = (b + int.from_bytes(key[at + 4 : at + 8], order)) & MASK32
-        c = (c + int.from_bytes(key[at + 8 : at + 12], order)) & MASK32
-        for shift in ((4, 6, 8), (16, 19, 4)):
-            a = ((a - c) & MASK32) ^ _rotate(c, shift[0])
-            c = (c + b) & MASK32
-            b = ((b - a) & MASK32) ^ _rotate(a, shift[1])
-            a = (a + c) & MASK32
-            c = ((c - b) & MASK32) ^ _rotate(b, shift[2])
-            b = (b + a) & MASK32
-        length -= 12
-        at += 12
-    if not length:
-        return c
-    rest = key[at:].ljust(12, b"\0")
-    a = (a + int.from_bytes(rest[0:4], "little")) & MASK32
-    b = (b + int.from_bytes(rest[4:8], "little")) & MASK32
-    c = (c + int.from_bytes(rest[8:12], "little")) & MASK32
-    for first, second, bits in (("c", "b", 14), ("a", "c", 11), ("b", "a", 25), ("c", "b", 16), ("a", "c", 4),
-                                ("b", "a", 14), ("c", "b", 24)):  # fmt: skip
-        values = {"a": a, "b": b, "c": c}
-        values[first] = ((values[first] ^ values[second]) - _rotate(values[second], bits)) & MASK32
-        a, b, c = values["a"], values["b"], values["c"]
-    return c

@@ -1,0 +1,8 @@
+cd /sys/kernel/tracing
+try() { echo > error_log; if echo "$1" >> kprobe_events 2>/tmp/e; then echo "ok   $1"; grep -v '^$' kprobe_events | tail -n 1; n=$(tail -n 1 kprobe_events | sed 's/^[a-z0-9]*:\([^ ]*\).*/\1/'); cat events/$n/format 2>/dev/null | sed -n '/common_pid/,$p' | tail -n +2; echo > kprobe_events; else echo "FAIL $1: $(sed 's/.*: //' /tmp/e)"; tail -n +1 error_log | sed 's/^\[[ 0-9.]*\]//'; fi; }
+for t in u8 u16 u32 u64 s8 s16 s32 s64 x8 x16 x32 x64 u s x char string ustring symbol symstr 'b3@2/32' 'b1@0/8' 'b8@8/16' 'b0@1/8' 'b9@0/8' 'b3@30/32' 'b4@4/8' 'b32@32/64' 'u8[4]' 'x32[2]' 's64[1]' 'u8[0]' 'u8[64]' 'u8[65]' 'u8[]' 'u8[x]' 'u8[4' 'u8]' 'string[2]' 'ustring[3]' 'symbol[2]' 'symstr[2]' 'char[8]' 'b3@2/32[2]' 'u7' 'U8' 'string[65]' 'b@' 'b3@' 'b3@2' 'b3@2/' 'b3@2/3' 'u128' 's128' ''; do
+ try "p:t1 vfs_read a=%di:$t"
+done
+for a in '%di' '%rdi' '%ax' '%r8' '%r16' '%sp' '%ip' '%flags' '%cs' '%ss' '%orig_ax' '%eax' '%al' '%' '$stack' '$stack0' '$stack3' '$stack127' '$stack128' '$stack4096' '$stack-1' '$stackx' '$retval' '$comm' '$comm:string' '$comm:u64' '$COMM' '$arg0' '$arg1' '$arg6' '$arg7' '$arg10' '$argx' '$arg' '$' '$foo' '@jiffies' '@jiffies+8' '@jiffies-8' '@jiffies_none' '@+0x100' '@+' '@' '@0xffffffff81000000' '@1234' '+0(%di)' '+0(+8(%di))' '-8(%si)' '+u8(%si)' '+u0(+8(%di)):ustring' '-u4(%sp)' '+(%di)' '+x(%di)' '+0%di' '+0(%di' '+0(%di))' '+0()' '+0x10(%di)' '+010(%di)' '+99999999999(%di)' '0(%di)' '\1' '\0x10' '\-5' '\x' '\"hi"' '\"hi":string' '\"hi' '\' '\1:string' '\1:u8' 'foo' '1' '+0($comm)' '+0($arg1)' '+0($retval)' '+0(@jiffies)' '+0(\1)' '+u0($stack)' '+1u(%di)' '$current' '$return'; do
+ try "p:t2 vfs_read a=$a"
+done
