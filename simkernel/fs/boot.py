@@ -7,6 +7,7 @@ from arch.abi.mount import MS_RELATIME
 from arch.abi.stat import ANON_INODE_FS_MAGIC, NSFS_MAGIC, PIPEFS_MAGIC, SOCKFS_MAGIC
 from arch.errors import KernelError
 from simkernel.fs import (
+    acct,
     aio,
     attributes,
     cachestat,
@@ -24,10 +25,12 @@ from simkernel.fs import (
     inotify,
     landlock,
     lseek,
+    modules,
     mount_api,
     namei_calls,
     namespace,
     nsproxy,
+    old_calls,
     open,
     pidfd,
     pipe,
@@ -66,7 +69,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    aio, attributes, cachestat, calls32, copy, coredump, devices, eventfd, eventpoll, fanotify, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, userfaultfd, xattr,
+    acct, aio, attributes, cachestat, calls32, copy, coredump, devices, eventfd, eventpoll, fanotify, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, modules, mount_api, namei_calls, namespace, nsproxy, old_calls, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, userfaultfd, xattr,
 )  # fmt: skip
 
 

@@ -101,15 +101,15 @@ def kernel_write(k: FsKernel, file: File, pos: int, data: bytes) -> Body:
 def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, width: int = 0) -> Body:
     """sendfile(2); `width` is the size of *offset in bytes."""
     width = width or k.arch.model.word
+    in_pos = k.usercopy.get_user(offset, width, True) if offset else 0
     source = k.vfs.fget(in_fd)
     if not source.f_mode & c.FMODE_READ:
         return -EBADF
-    if not can_splice_from(k, source):
+    if count and not can_splice_from(k, source):
         return -EINVAL
     if offset:
         if not source.f_mode & c.FMODE_PREAD:
             return -ESPIPE
-        in_pos = k.usercopy.get_user(offset, width, True)
     else:
         in_pos = source.f_pos
     if in_pos < 0 or count >> (8 * k.arch.model.word - 1) or in_pos + count > S64_MAX:  # rw_verify_area()
@@ -122,7 +122,7 @@ def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, 
     if dest.f_inode.i_pipe is not None and not pipe_of(dest.f_inode).readers:
         k.signals.send(k.current, SIGPIPE)
         return -EPIPE
-    if source.f_op.read_iter is None and source.private_data is None:
+    if count and source.f_op.read_iter is None and source.private_data is None:
         return -EINVAL
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, MAX_RW_COUNT))
     if moved > 0:

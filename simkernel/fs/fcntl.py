@@ -40,6 +40,11 @@ from arch.abi.fcntl import (
     F_SETSIG,
     FASYNC,
     FD_CLOEXEC,
+    LOCK_EX,
+    LOCK_MAND,
+    LOCK_NB,
+    LOCK_SH,
+    LOCK_UN,
     O_APPEND,
     O_CLOEXEC,
     O_DIRECT,
@@ -225,6 +230,11 @@ def sys_fcntl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
 @syscall("flock", "unsigned int fd, unsigned int cmd", source="fs/locks.c")
 def sys_flock(k: FsKernel, fd: int, cmd: int) -> Body:
     """flock(2)."""
+    if cmd & LOCK_MAND:  # a mandatory lock is granted and means nothing
+        return 0
+    kind = cmd & ~LOCK_NB
+    if kind not in (LOCK_SH, LOCK_EX, LOCK_UN):
+        return -EINVAL
     return (yield from flock_file(k, k.vfs.fget(fd), cmd))
 
 

@@ -246,7 +246,7 @@ def _group_of(k: FsKernel, fd: int) -> Group:
 @syscall("inotify_add_watch", "int fd, const char *pathname, u32 mask", source="fs/notify/inotify/inotify_user.c")
 def sys_inotify_add_watch(k: FsKernel, fd: int, pathname: int, mask: int) -> int:
     """A watch's number.  EINVAL, EBADF, EEXIST, ENOTDIR, ENOSPC, EACCES, EFAULT."""
-    if not mask & ALL_BITS:
+    if mask & 0xFFFFFFFF & ~ALL_BITS or not mask & ALL_BITS:
         return -EINVAL
     k.vfs.fget(fd)
     if mask & IN_MASK_ADD and mask & IN_MASK_CREATE:

@@ -19,7 +19,6 @@ from arch.abi.fcntl import (
     F_UNLCK,
     F_WRLCK,
     LOCK_EX,
-    LOCK_MAND,
     LOCK_NB,
     LOCK_SH,
     LOCK_UN,
@@ -183,12 +182,8 @@ def locks_get_lock_context(k: FsKernel, inode: Inode, kind: int) -> LockTable:
 
 
 def flock_file(k: FsKernel, file: File, cmd: int) -> Body:
-    """flock(2): shared, exclusive or unlock; a mandatory lock is granted and means nothing."""
-    if cmd & LOCK_MAND:
-        return 0
+    """flock(2): shared, exclusive or unlock."""
     kind = cmd & ~LOCK_NB
-    if kind not in (LOCK_SH, LOCK_EX, LOCK_UN):
-        return -EINVAL
     if kind != LOCK_UN and not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE):
         return -EBADF
     ask(k, "file_lock", file.addr, FLOCK_KINDS[kind])

@@ -405,11 +405,12 @@ def loop_rw(k: FsKernel, function: str, file_addr: int, segments: list[tuple[int
 
 def _vector(k: FsKernel, fd: int, vec: int, vlen: int, pos: int | None, flags: int, name: str, mode: int) -> Body:
     """readv, writev, preadv, pwritev with or without flags."""
-    if flags & ~0x1F:
-        return -EOPNOTSUPP
     if pos is not None and pos < 0:
         return -EINVAL
     file = k.vfs.fget(fd)
+    if flags & ~0x1F:
+        import_iovec(k, vec, vlen)
+        return -EOPNOTSUPP
     if pos is None:
         ppos = 0 if file.f_mode & c.FMODE_STREAM else file.pos_addr
         file.f_count += 1

@@ -91,13 +91,18 @@ def vfs_rename_5_11(k: FsKernel, old_dir: int, old: int, new_dir: int, new: int,
     return _vfs_rename(k, k.vfs.passed(-new, Renaming))
 
 
+def _check_flags(flags: int) -> None:
+    """EINVAL: unknown flags, or such as contradict each other."""
+    if flags & ~7 or (flags & 5 and flags & RENAME_EXCHANGE):
+        raise KernelError(EINVAL, "unknown or conflicting flags")
+
+
 def _plan_rename(
     k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int
 ) -> tuple[Renaming, tuple[Path, Path]]:
     """do_renameat2() up to vfs_rename(): both walks and every check between them."""
     vfs = k.vfs
-    if flags & ~7 or (flags & 5 and flags & RENAME_EXCHANGE):
-        raise KernelError(EINVAL, "unknown or conflicting flags")
+    _check_flags(flags)
     old_nd, new_nd = vfs.nameidata(old_dfd, old_name), vfs.nameidata(new_dfd, new_name)
     old_nd.start(old_name)
     new_nd.start(new_name)
@@ -162,6 +167,7 @@ def _rename(k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: st
 )  # fmt: skip
 def sys_renameat2(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Body:
     """renameat2(2)."""
+    _check_flags(flags)
     old, new = (get_path_name(k, name, putter="do_renameat2") for name in (oldname, newname))
     return (yield from _rename(k, olddfd, old, newdfd, new, flags))
 

@@ -104,7 +104,7 @@ def sys_vmsplice(k: FsKernel, fd: int, uiov: int, nr_segs: int, flags: int) -> B
     if flags & ~SPLICE_F_ALL:
         return -EINVAL
     file = k.vfs.fget(fd)
-    if not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE) or file.f_inode.i_pipe is None:
+    if not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE):
         return -EBADF
     if nr_segs > IOV_MAX:
         return -EINVAL
@@ -117,6 +117,8 @@ def sys_vmsplice(k: FsKernel, fd: int, uiov: int, nr_segs: int, flags: int) -> B
         return -EINVAL
     if not sum(size for _, size in segments):
         return 0
+    if file.f_inode.i_pipe is None:
+        return -EBADF
     writing = bool(file.f_mode & c.FMODE_WRITE)
     pipe, quick = pipe_of(file.f_inode), bool(flags & SPLICE_F_NONBLOCK)
     ret = yield from (_opipe_prep if writing else _ipipe_prep)(k, pipe, quick)
@@ -151,11 +153,14 @@ def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, 
     if not length:
         return 0
     source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd_out)
-    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE:
-        return -EBADF
     in_pipe, out_pipe = source.f_inode.i_pipe is not None, dest.f_inode.i_pipe is not None
     if (in_pipe and off_in) or (out_pipe and off_out):
         return -ESPIPE
+    for offset in (off_out, off_in):
+        if offset:
+            k.usercopy.copy_from_user(offset, 8)
+    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE:
+        return -EBADF
     if not in_pipe and not out_pipe:
         return -EINVAL
     flags |= _nonblock(k, *(file for file, pipe in ((source, in_pipe), (dest, out_pipe)) if pipe))

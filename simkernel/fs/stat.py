@@ -467,7 +467,7 @@ def _timevals(k: FsKernel, addr: int) -> tuple[tuple[int, int], tuple[int, int]]
 def sys_futimesat(k: FsKernel, dfd: int, filename: int, utimes: int) -> int:
     """futimesat(2)."""
     times = _timevals(k, utimes)
-    if not filename:
+    if not filename and dfd != AT_FDCWD:
         return _set_times(k, k.vfs.fget(dfd).f_path, times) if dfd >= 0 else -EBADF
     return _set_times(k, k.vfs.user_path(dfd, get_path_name(k, filename)), times)
 

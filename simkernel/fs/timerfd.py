@@ -206,6 +206,7 @@ def sys_timerfd_settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int)
 
 def settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int, word: int) -> int:
     """The same with the size of time_t."""
+    k.usercopy.copy_from_user(utmr, 4 * word)
     if flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET):
         return -EINVAL
     interval, value = read_timespec(k, utmr, word), read_timespec(k, utmr + 2 * word, word)

@@ -195,7 +195,7 @@ def import_iovec(k: KernelFace, uvec: int, count: int) -> list[tuple[int, int]]:
         length = int.from_bytes(raw[at + word : at + 2 * word], order, signed=True)
         if length < 0:
             raise KernelError(EINVAL, "negative length")
-        if base + length > 1 << (8 * word - 1):
+        if base + length > k.arch.map.user_end:
             raise KernelError(EFAULT, "not user memory")
         length = min(length, MAX_RW_COUNT - total)
         total += length

@@ -34,6 +34,7 @@ from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs import constants as c
+from simkernel.fs.accounting import Accounting
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.dirty import DirtyInodes
 from simkernel.fs.fdtable import FilesStruct, FsStruct, files_if_any, files_of, fs_if_any, fs_of, publish_task_files
@@ -179,7 +180,7 @@ class Vfs:
         k.symbols.add("init_user_ns", self.init_user_ns, USER_NAMESPACE_BYTES, "D")
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
-        self.ptys = 0  # pairs of pseudo-terminals: kernel.pty.nr
+        self.acct, self.ptys = Accounting(), 0  # ...; pairs of pseudo-terminals: kernel.pty.nr
         self.watched_by: Callable[[MappedFile, int, int], int] = lambda epoll, fd, which: -EINVAL  # fs/eventpoll.py's
         self.aio_nr = 0  # requests that contexts have room for
         self.sysctl = Sysctl(k)

@@ -45,6 +45,9 @@ def _permission(k: FsKernel, inode: Inode, name: bytes, write: bool) -> None:
     inode_permission(inode, c.MAY_WRITE if write else c.MAY_READ, cred)
 
 
+SOCKPROTONAME = b"system.sockprotoname"  # what only sockets have: the name of their protocol
+
+
 def _store(inode: Inode, name: bytes) -> dict[bytes, bytes]:
     """xattr_resolve_name(): where the file system keeps names of this kind.  EOPNOTSUPP, EINVAL."""
     kinds = inode.i_sb.xattr_kinds
@@ -70,6 +73,8 @@ def vfs_getxattr(k: FsKernel, path: Path, name: bytes) -> bytes:
     """The value.  ENODATA, EOPNOTSUPP, EPERM, EACCES."""
     inode = path.dentry.inode
     _permission(k, inode, name, False)
+    if name == SOCKPROTONAME and inode.i_sb.fs_name == "sockfs":
+        return path.dentry.name.encode() + b"\0"
     k.vfs.security.ask("inode_getxattr", path.dentry, name)
     if name.startswith(SECURITY_PREFIX) and SECURITY_PREFIX not in inode.i_sb.xattr_kinds:
         raise KernelError(EOPNOTSUPP)
@@ -187,6 +192,8 @@ def _list(k: FsKernel, path: Path, buf: int, size: int) -> int:
     k.vfs.security.ask("inode_listxattr", path.dentry)
     names = reversed(path.dentry.inode.xattrs or {})
     shown = [n for n in names if not n.startswith(TRUSTED) or k.capable(CAP_SYS_ADMIN, CAP_OPT_NOAUDIT)]
+    if path.dentry.inode.i_sb.fs_name == "sockfs":  # sockfs_listxattr()
+        shown.append(SOCKPROTONAME)
     return _give(k, b"".join(n + b"\0" for n in shown), buf, size)
 
 

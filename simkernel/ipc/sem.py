@@ -166,6 +166,8 @@ def _restore(sma: SemArray, values: list[int]) -> None:
 def do_semtimedop(k: IpcKernel, semid: int, tsops: int, nsops: int, timeout: int) -> Body:
     """EAGAIN, EINTR, EIDRM, EACCES, EFBIG, ERANGE, E2BIG, EINVAL, EFAULT."""
     until = None
+    if timeout:
+        k.usercopy.copy_from_user(timeout, 2 * k.arch.word)
     ops = _read_ops(k, tsops, nsops)
     if timeout:
         left = read_timespec(k, timeout)

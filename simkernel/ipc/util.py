@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from arch.abi.capability import CAP_IPC_OWNER, CAP_SYS_ADMIN
-from arch.abi.errno import EACCES, EEXIST, EIDRM, EINVAL, ENOENT, ENOSPC, EPERM
+from arch.abi.errno import EACCES, EEXIST, EINVAL, ENOENT, ENOSPC, EPERM
 from arch.abi.ipc import IPC_64, IPC_CREAT, IPC_EXCL, IPC_PRIVATE, IPCMNI
 from arch.abi.mqueue import DFLT_MSG, DFLT_MSGMAX, DFLT_MSGSIZE, DFLT_MSGSIZEMAX, DFLT_QUEUESMAX
 from arch.abi.stat import S_IRWXUGO
@@ -215,12 +215,10 @@ class IpcIds(Generic[T]):
         item.key = IPC_PRIVATE
 
     def at(self, number: int) -> T:
-        """ipc_obtain_object_check().  EINVAL for one that is not there, EIDRM for another of the same index."""
+        """ipc_obtain_object_check().  EINVAL for one that is not there, or another of the same index."""
         item = self.by_index.get(number & (1 << SEQ_SHIFT) - 1) if number >= 0 else None
-        if item is None:
+        if item is None or item.id != number:
             raise KernelError(EINVAL)
-        if item.id != number:
-            raise KernelError(EIDRM)
         return item
 
     def by_position(self, index: int) -> T:

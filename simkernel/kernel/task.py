@@ -270,9 +270,7 @@ class CloneArgs:
         self.stack = stack
         self.stack_size = 0
         self.parent_tid = self.child_tid = self.tls = self.pidfd = self.cgroup = 0
-        self.set_tid: list[
-            int
-        ] = []  # the numbers to have: in the innermost pid namespace, in the one around it, and so on
+        self.set_tid: list[int] = []  # the numbers to have: in the innermost pid namespace, the one around it, ...
 
 
 class CoreState:
@@ -389,6 +387,7 @@ class Task(TaskSlots):
         self.rt_priority = 0
         self.deadline = (0, 0, 0)  # runtime, deadline and period of SCHED_DEADLINE, ns
         self.sched_reset_on_fork = False
+        self.iopl = 0  # x86: ports that it may use, 3: all
         self.vruntime = 0
         self.slice_start_ns = 0
         self.sum_exec_ns = 0

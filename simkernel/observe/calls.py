@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EMFILE
+from arch.abi.errno import E2BIG, EINVAL, EMFILE
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.limits import U32_MAX
-from arch.abi.perf_event import PERF_FLAG_FD_CLOEXEC
+from arch.abi.perf_event import PERF_FLAG_ALL, PERF_FLAG_FD_CLOEXEC
 from arch.errors import KernelError
 from simkernel.kernel.body import Body
 from simkernel.kernel.entry import cond_resched
@@ -94,6 +94,8 @@ def _may_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
 )
 def perf_event_open(k: ObservedKernel, attr_uptr: int, pid: int, cpu: int, group_fd: int, flags: int) -> int:
     """A descriptor for a new event, named anon_inode:[perf_event]."""
+    if flags & ~PERF_FLAG_ALL:
+        return -EINVAL
     core = k.observer.tracing.perf
     raw = read_attr(k, attr_uptr)
     if k.security_hooks.watched:

@@ -135,7 +135,8 @@ def sys_adjtimex(k: KernelFace, txc: int) -> int:
 def sys_clock_adjtime(k: KernelFace, which: int, txc: int) -> int:
     """The same for a clock that can be steered.  EOPNOTSUPP, EINVAL."""
     k.usercopy.copy_from_user(txc, SIZE[k.arch.word])
-    clock_now(k, which)
+    if which >= 0:
+        clock_now(k, which)
     if which != CLOCK_REALTIME:
         raise KernelError(EOPNOTSUPP)
     return do_adjtimex(k, txc)

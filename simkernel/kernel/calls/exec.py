@@ -62,12 +62,12 @@ def sys_execveat(k: KernelFace, fd: int, filename: int, argv: int, envp: int, fl
 
 
 def _execve(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
-    if flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW):
-        raise KernelError(EINVAL)
     name = k.usercopy.strncpy_from_user(filename, 4096)
     if not name and not flags & AT_EMPTY_PATH:
         raise KernelError(ENOENT)
     k.exec.request = ExecRequest(fd, name, read_strings(k, argv), read_strings(k, envp), flags)
+    if flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW):
+        raise KernelError(EINVAL)
     address = k.mem.alloc(len(name) + 1)
     k.mem.write(address, name + b"\0")
     ret: int = yield k.call("do_execveat_common", fd, address, argv, envp, flags)

@@ -139,7 +139,11 @@ def do_exit(k: KernelFace, code: int) -> Body:
     early = k.version.at_least("6.16")  # its memory is still there
     if early:
         k.trace("sched_process_exit", task.addr, last)
+    if k.tasks.accounting:
+        yield k.call("acct_collect", code, int(last))
     yield k.call("exit_mm")
+    if last and k.tasks.accounting:
+        yield k.call("acct_process")
     if not early:
         k.trace("sched_process_exit", task.addr, last)
     yield k.call("exit_sem", task.addr)

@@ -97,11 +97,10 @@ def _itimer_bytes(k: KernelFace, value: tuple[int, int]) -> bytes:
 @syscall("setitimer", "int which, struct itimerval *value, struct itimerval *ovalue", source="kernel/time/itimer.c")
 def sys_setitimer(k: KernelFace, which: int, value: int, ovalue: int) -> int:
     """EINVAL, EFAULT."""
-    if which not in (0, 1, 2):
-        raise KernelError(EINVAL)
     size = k.arch.word
     interval_ns = value_ns = 0
     if value:
+        k.usercopy.copy_from_user(value, 4 * size)
         parts = []
         for at in (value, value + 2 * size):
             seconds, us = read_pair(k, at, size)
@@ -109,6 +108,8 @@ def sys_setitimer(k: KernelFace, which: int, value: int, ovalue: int) -> int:
                 raise KernelError(EINVAL)
             parts.append(seconds * NSEC_PER_SEC + us * 1000)
         interval_ns, value_ns = parts
+    if which not in (0, 1, 2):
+        raise KernelError(EINVAL)
     old = _set_itimer(k, which, value_ns, interval_ns)
     if ovalue:
         k.usercopy.copy_to_user(ovalue, _itimer_bytes(k, old))

@@ -6,7 +6,7 @@ from arch.abi.capability import CAP_SYS_RESOURCE
 from arch.abi.errno import EINVAL, EPERM, ESRCH
 from arch.abi.resource import RLIM_NLIMITS, RLIMIT_CPU, RLIMIT_NOFILE
 from arch.abi.signal import SIGKILL, SIGXCPU
-from arch.abi.time import NSEC_PER_SEC
+from arch.abi.time import NSEC_PER_SEC, TICK_NSEC
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
@@ -80,7 +80,7 @@ def watch_cpu_time(k: KernelFace, task: Task) -> None:
         if soft >= 0:
             k.clock.add(k.clock.now_ns + max(soft * NSEC_PER_SEC - used, 1), look)
 
-    look()
+    k.clock.add(k.clock.now_ns + TICK_NSEC, look)  # what is over already is seen at the next tick
 
 
 @syscall("getrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
@@ -95,9 +95,10 @@ def sys_getrlimit(k: KernelFace, resource: int, rlim: int) -> int:
 @syscall("setrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
 def sys_setrlimit(k: KernelFace, resource: int, rlim: int) -> int:
     """EINVAL, EPERM, EFAULT."""
+    wanted = _read_limit(k, rlim, k.arch.word)
     if resource >= RLIM_NLIMITS:
         raise KernelError(EINVAL)
-    _set_limit(k, k.current, resource, _read_limit(k, rlim, k.arch.word))
+    _set_limit(k, k.current, resource, wanted)
     return 0
 
 
@@ -108,8 +109,7 @@ def sys_setrlimit(k: KernelFace, resource: int, rlim: int) -> int:
 )
 def sys_prlimit64(k: KernelFace, pid: int, resource: int, new: int, old: int) -> int:
     """EINVAL, EPERM, ESRCH, EFAULT."""
-    if resource >= RLIM_NLIMITS:
-        raise KernelError(EINVAL)
+    wanted = _read_limit(k, new, 8) if new else None
     task = k.tasks.find(pid) if pid else k.current
     if task is None:
         raise KernelError(ESRCH)
@@ -120,9 +120,11 @@ def sys_prlimit64(k: KernelFace, pid: int, resource: int, new: int, old: int) ->
     if task is not k.current:
         asked = (LSM_PRLIMIT_READ if old else 0) | (LSM_PRLIMIT_WRITE if new else 0)
         ask(k, "task_prlimit", me.addr, them.addr, asked)
+    if resource >= RLIM_NLIMITS:
+        raise KernelError(EINVAL)
     before = task.rlimits[resource]
-    if new:
-        _set_limit(k, task, resource, _read_limit(k, new, 8))
+    if wanted is not None:
+        _set_limit(k, task, resource, wanted)
     if old:
         k.usercopy.copy_to_user(old, _limit_bytes(k, before, 8))
     return 0

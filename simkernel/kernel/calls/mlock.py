@@ -26,6 +26,7 @@ def do_mlock(k: KernelFace, start: int, length: int, flags: int) -> int:
         raise KernelError(EPERM)
     length = page_up(length + (start & (PAGE_SIZE - 1))) & (1 << 8 * k.arch.word) - 1
     start = page_down(start)
+    _check_end(k, start, length)
     limit = lock_limit_pages(k)
     wanted = mm.locked_pages() + length // PAGE_SIZE
     if limit is not None and wanted > limit:
@@ -36,6 +37,13 @@ def do_mlock(k: KernelFace, start: int, length: int, flags: int) -> int:
     if not flags & MLOCK_ONFAULT:
         populate(mm, start, start + length)
     return 0
+
+
+def _check_end(k: KernelFace, start: int, length: int) -> None:
+    """A range that ends before it begins, in words of the machine.  EINVAL."""
+    mask = (1 << 8 * k.arch.word) - 1
+    if page_down(start) + length & mask < page_down(start):
+        raise KernelError(EINVAL)
 
 
 def _apply(mm: Mm, start: int, length: int, locked: bool) -> None:
@@ -91,6 +99,7 @@ def sys_mlock2(k: KernelFace, start: int, length: int, flags: int) -> int:
 def sys_munlock(k: KernelFace, start: int, length: int) -> int:
     """ENOMEM, EINVAL."""
     length = page_up(length + (start & (PAGE_SIZE - 1))) & (1 << 8 * k.arch.word) - 1
+    _check_end(k, start, length)
     _apply(current_mm(k), page_down(start), length, False)
     return 0
 

@@ -5,7 +5,7 @@ kernel/{signal,exit}.c, kernel/uid16.c, arch/x86/kernel/tls.c, arch/arm/kernel/t
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ERESTARTNOHAND, ESRCH
+from arch.abi.errno import EINVAL, ENOSYS, ERESTARTNOHAND, ESRCH
 from arch.abi.internal import GDT_ENTRY_TLS_MIN
 from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGKILL, SIGSTOP
 from arch.errors import KernelError
@@ -127,7 +127,9 @@ def sys_signal(k: KernelFace, sig: int, handler: int) -> int:
 
 @syscall("set_thread_area", "struct user_desc *u_info", source="arch/x86/kernel/tls.c")
 def sys_set_thread_area(k: KernelFace, u_info: int) -> int:
-    """A TLS descriptor; entry -1 asks for a free one.  EINVAL, ESRCH."""
+    """A TLS descriptor; entry -1 asks for a free one.  EINVAL, ESRCH; ENOSYS: programs of 64 bits have none."""
+    if k.arch.word == 8:
+        raise KernelError(ENOSYS)
     entry = k.usercopy.get_user(u_info, 4, signed=True)
     if entry == -1:
         entry = GDT_ENTRY_TLS_MIN

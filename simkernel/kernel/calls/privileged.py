@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_BOOT, CAP_SYS_MODULE, CAP_SYS_PACCT, CAP_SYS_TTY_CONFIG
+from arch.abi.capability import CAP_SYS_BOOT
 from arch.abi.errno import ENOSYS, EPERM
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
@@ -25,14 +25,7 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("acct", "const char *name", "kernel/acct.c", CAP_SYS_PACCT),
-    Row("delete_module", "const char *name_user, unsigned int flags", "kernel/module/main.c", CAP_SYS_MODULE),
-    Row("finit_module", "int fd, const char *uargs, int flags", "kernel/module/main.c", CAP_SYS_MODULE),
-    Row("init_module", "void *umod, unsigned long len, const char *uargs", "kernel/module/main.c", CAP_SYS_MODULE),
     Row("kexec_load", "unsigned long entry, unsigned long nr_segments, void *segments, unsigned long flags", "kernel/kexec.c", CAP_SYS_BOOT),
-    Row("swapoff", "const char *specialfile", "mm/swapfile.c", CAP_SYS_ADMIN),
-    Row("swapon", "const char *specialfile, int swap_flags", "mm/swapfile.c", CAP_SYS_ADMIN),
-    Row("vhangup", "", "fs/open.c", CAP_SYS_TTY_CONFIG),
 )  # fmt: skip
 
 

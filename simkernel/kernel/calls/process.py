@@ -66,9 +66,9 @@ def sys_getsid(k: KernelFace, pid: int) -> int:
 def sys_setpgid(k: KernelFace, pid: int, pgid: int) -> int:
     """Move a process to a group.  EINVAL, EPERM, ESRCH, EACCES."""
     me = k.current.group_leader
-    task = _process(k, pid)
     if pgid < 0:
         raise KernelError(EINVAL)
+    task = _process(k, pid)
     pgid = k.tasks.real(pgid) if pgid else task.pid
     if task is not task.group_leader:
         raise KernelError(EINVAL)

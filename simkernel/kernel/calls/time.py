@@ -145,13 +145,24 @@ def _may_set_time(k: KernelFace, ns: int) -> None:
 
 @syscall("clock_settime", "clockid_t which_clock, const struct timespec *tp", source="kernel/time/posix-timers.c")
 def sys_clock_settime(k: KernelFace, which: int, tp: int) -> int:
-    """Only CLOCK_REALTIME.  EINVAL, EFAULT, EPERM."""
-    if which != CLOCK_REALTIME:
+    """CLOCK_REALTIME; CPU time cannot be set.  EINVAL, EFAULT, EPERM."""
+    if which > 0:
         raise KernelError(EINVAL)
+    k.usercopy.copy_from_user(tp, 2 * k.arch.word)
+    if which < 0:  # posix_cpu_clock_set()
+        clock_now(k, which)
+        raise KernelError(EPERM)
     time = read_timespec(k, tp)
     _may_set_time(k, time)
-    k.clock.set_realtime(time)
+    _set_time(k, time)
     return 0
+
+
+def _set_time(k: KernelFace, ns: int) -> None:
+    """do_settimeofday64().  EINVAL: before the machine was started."""
+    if ns < k.clock.now_ns or ns > TIME_SETTOD_SEC_MAX * NSEC_PER_SEC:
+        raise KernelError(EINVAL)
+    k.clock.set_realtime(ns)
 
 
 @syscall("gettimeofday", "struct timeval *tv, struct timezone *tz", source="kernel/time/time.c")
@@ -170,11 +181,16 @@ def sys_gettimeofday(k: KernelFace, tv: int, tz: int) -> int:
 def sys_settimeofday(k: KernelFace, tv: int, tz: int) -> int:
     """Set the wall clock.  EINVAL, EFAULT, EPERM."""
     seconds, us = read_pair(k, tv, k.arch.word) if tv else (0, 0)
-    if seconds < 0 or not 0 <= us < 1_000_000:
+    if not 0 <= us <= 1_000_000:
+        raise KernelError(EINVAL)
+    zone = k.usercopy.copy_from_user(tz, 8) if tz else bytes(8)
+    if seconds < 0 or us == 1_000_000:
         raise KernelError(EINVAL)
     _may_set_time(k, seconds * NSEC_PER_SEC + us * 1000)
+    if abs(int.from_bytes(zone[:4], k.mem.byteorder, signed=True)) > 15 * 60:
+        raise KernelError(EINVAL)
     if tv:
-        k.clock.set_realtime(seconds * NSEC_PER_SEC + us * 1000)
+        _set_time(k, seconds * NSEC_PER_SEC + us * 1000)
     return 0
 
 
@@ -274,6 +290,10 @@ def sys_nanosleep(k: KernelFace, rqtp: int, rmtp: int) -> Body:
     return (yield from _sleep(k, k.clock.now_ns + asked, rmtp, None, asked))
 
 
+SIGEVENT_SIZE = 64  # sizeof(struct sigevent)
+TIME_SETTOD_SEC_MAX = (
+    (1 << 63) - 1
+) // NSEC_PER_SEC - 30 * 365 * 24 * 3600  # include/linux/time64.h: thirty years of uptime
 WITHOUT_SLEEP = (
     CLOCK_THREAD_CPUTIME_ID,
     CLOCK_MONOTONIC_RAW,
@@ -283,10 +303,11 @@ WITHOUT_SLEEP = (
 
 
 def _clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int, size: int | None) -> Body:
-    now = clock_now(k, which)
+    now = 0 if which < 0 else clock_now(k, which)
     if which in WITHOUT_SLEEP:
         raise KernelError(EOPNOTSUPP)
     want = read_timespec(k, rqtp, size)
+    clock_now(k, which)
     if is_cpu_clock(which):
 
         def tell(left: int) -> None:
@@ -332,6 +353,8 @@ def sys_clock_nanosleep_time64(k: KernelFace, which: int, flags: int, rqtp: int,
 )
 def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
     """SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD_ID.  EINVAL, EFAULT."""
+    if spec:
+        k.usercopy.copy_from_user(spec, SIGEVENT_SIZE)
     clock_now(k, which)
     if which in WITHOUT_TIMERS:
         raise KernelError(EOPNOTSUPP)
@@ -473,9 +496,10 @@ def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int
     k.cpus.charge_user()
     if not new:
         raise KernelError(EINVAL)
-    timer = _posix_timer(k, number)
     size = 2 * k.arch.word
+    k.usercopy.copy_from_user(new, 2 * size)
     interval, value = read_timespec(k, new), read_timespec(k, new + size)
+    timer = _posix_timer(k, number)
     before = _itimerspec(k, timer)
     _disarm(k, timer)
     timer.interval_ns, timer.missed, timer.overrun = interval, 0, 0

@@ -166,7 +166,17 @@ P_PIDFD = 3
     source="kernel/exit.c",
 )
 def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
-    """As wait4, with a siginfo.  ECHILD, EINVAL."""
+    """As wait4, with a siginfo, which is emptied where the call fails.  ECHILD, EINVAL, EFAULT."""
+    try:
+        ret: int = yield from _kernel_waitid(k, which, upid, infop, options, ru)
+    except KernelError as error:
+        ret = -error.errno
+    if ret < 0 and infop and ret > -ERESTARTSYS:
+        k.usercopy.copy_to_user(infop, k.signals.siginfo_child(0, 0, 0, 0, 0))
+    return ret
+
+
+def _kernel_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
     if options & U32_MAX & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
     if not options & (WEXITED | WSTOPPED | WCONTINUED) or which not in (0, 1, 2, P_PIDFD):

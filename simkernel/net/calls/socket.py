@@ -181,6 +181,7 @@ def accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flag
 )
 def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flags: int) -> Body:
     """Wait in inet_csk_accept, then make the new socket."""
+    k.vfs.fget(fd)
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
     listener = socket_of(k, fd)
@@ -247,8 +248,9 @@ def connect(k: NetKernel, fd: int, uservaddr: int, addrlen: int) -> Body:
 )
 def __sys_connect(k: NetKernel, fd: int, uservaddr: int, addrlen: int) -> Body:
     """Copy the address in and connect by protocol."""
-    socket_ = socket_of(k, fd)
+    k.vfs.fget(fd)
     raw = read_address(k, uservaddr, addrlen)
+    socket_ = socket_of(k, fd)
     if socket_.family not in CONNECT:
         return -EOPNOTSUPP
     kernel_copy = k.mem.alloc(128)

@@ -390,6 +390,8 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     if refused:
         return refused
     sk = socket_.sk
+    if level not in KNOWN_LEVELS and not k.net.programs.watches_options(sk):
+        return _foreign(sk)
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
         if _checks_room(sk, level, optname):
@@ -436,6 +438,10 @@ def _checks_room(sk: Sock, level: int, optname: int) -> bool:
 def _reads(level: int, optname: int) -> bool:
     """Options that are asked for by what the buffer holds."""
     return level == SOL_IP and optname in (IP_MSFILTER, MCAST_MSFILTER)
+
+
+# Levels that some socket has; others are refused before anything is read.
+KNOWN_LEVELS = (SOL_IP, SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_ICMPV6, SOL_RAW, SOL_PACKET, SOL_NETLINK)
 
 
 def _foreign(sk: Sock) -> int:

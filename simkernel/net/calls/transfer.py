@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from arch.abi.errno import EAGAIN, EINVAL, EPIPE
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, EPIPE
 from arch.abi.fcntl import O_NONBLOCK
-from arch.abi.inet import TCP_ESTABLISHED
-from arch.abi.limits import IOV_MAX
+from arch.abi.inet import IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.limits import IOV_MAX, MAX_RW_COUNT
 from arch.abi.signal import SIGPIPE
-from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITFORONE, SOCK_STREAM
+from arch.abi.socket import MSG_CMSG_COMPAT, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_WAITFORONE, SOCK_STREAM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import read_timespec
@@ -79,6 +79,20 @@ def sock_recvmsg(k: NetKernel, sock: int, msg: int, flags: int) -> Body:
     return refused or (yield k.call(k.net.sockets[sock].ops.recvmsg, sock, msg, size, flags))
 
 
+def _single_range(k: NetKernel, address: int, length: int) -> int:
+    """import_single_range(): how many bytes, at most MAX_RW_COUNT.  EFAULT."""
+    length = min(length, MAX_RW_COUNT)
+    if address + length > k.arch.map.user_end:
+        raise KernelError(EFAULT, "not user memory")
+    return length
+
+
+def _no_compat(flags: int) -> None:
+    """Programs may not say that they are of 32 bits.  EINVAL."""
+    if flags & MSG_CMSG_COMPAT:
+        raise KernelError(EINVAL)
+
+
 @syscall(
     "sendto",
     "int fd, void *buff, size_t len, unsigned int flags, struct sockaddr *addr, int addr_len",
@@ -96,8 +110,11 @@ def sendto(k: NetKernel, fd: int, buff: int, length: int, flags: int, addr: int,
 )
 def __sys_sendto(k: NetKernel, fd: int, buff: int, length: int, flags: int, addr: int, addr_len: int) -> Body:
     """The work of sendto."""
+    length = _single_range(k, buff, length)
     socket_ = socket_of(k, fd)
     name = read_address(k, addr, addr_len) if addr else b""
+    if addr and not addr_len and socket_.sk.protocol == IPPROTO_UDP and not flags & MSG_OOB:
+        return -EINVAL
     if name and socket_.type == SOCK_STREAM and socket_.sk.state == TCP_ESTABLISHED:
         name = b""
     return (yield from send(k, socket_, k.usercopy.copy_from_user(buff, length) if length else b"", name, flags))
@@ -120,6 +137,7 @@ def recvfrom(k: NetKernel, fd: int, ubuf: int, size: int, flags: int, addr: int,
 )
 def __sys_recvfrom(k: NetKernel, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_len: int) -> Body:
     """The work of recvfrom."""
+    size = _single_range(k, ubuf, size)
     ret, message = yield from receive(k, socket_of(k, fd), [(ubuf, size)], flags)
     if ret >= 0 and addr:
         write_address(k, message.source, addr, addr_len)
@@ -148,6 +166,7 @@ def read_msghdr(k: NetKernel, address: int) -> tuple[dict[str, int], list[tuple[
 @syscall("sendmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
 def sendmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
     """Gather and send."""
+    _no_compat(flags)
     return (yield from ___sys_sendmsg(k, socket_of(k, fd), msg, flags))
 
 
@@ -156,6 +175,7 @@ def sendmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
 )  # fmt: skip
 def sendmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int) -> Body:
     """Several messages; how many went.  An error counts only when none did."""
+    _no_compat(flags)
     socket_ = socket_of(k, fd)
     word, done = k.arch.model.word, 0
     for done in range(min(vlen, IOV_MAX)):
@@ -177,6 +197,7 @@ def sendmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int) -> Body:
 )
 def recvmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int, timeout: int) -> Body:
     """Several messages; how many came.  The time is looked at after each one only."""
+    _no_compat(flags)
     until = None
     word = k.arch.model.word
     if timeout:
@@ -223,6 +244,7 @@ def ___sys_sendmsg(k: NetKernel, socket_: Socket, msg: int, flags: int) -> Body:
 @syscall("recvmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
 def recvmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
     """Receive and scatter."""
+    _no_compat(flags)
     return (yield from ___sys_recvmsg(k, socket_of(k, fd), msg, flags))
 
 

@@ -140,6 +140,7 @@ def socketpair(k: NetKernel, family: int, type_: int, protocol: int, usockvec: i
     flags = type_ & ~0xF
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
+    k.usercopy.copy_to_user(usockvec, k.usercopy.copy_from_user(usockvec, 8))  # the numbers are written before all else
     if family != AF_UNIX:
         return -EOPNOTSUPP if family in (2, 10, 16, 17) else -EAFNOSUPPORT
     ends = []
