@@ -147,6 +147,9 @@ class TraceHost(Protocol):
     def user_mem(self) -> Memory | None:
         """The current task's user memory, None for a kernel thread."""
 
+    def may_watch(self, task: Hashable, change: bool) -> bool:
+        """ptrace_may_access(): may the current task look at `task`, or (`change`) attach to it?"""
+
     def capable(self, capability: str) -> bool:
         """Has the current task "sys_admin", "perfmon" ...?"""
 

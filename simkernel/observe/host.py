@@ -19,6 +19,7 @@ from arch.native.slots import slot_address
 from arch.probes import Probe
 from arch.unwind import walk_kernel, walk_user
 from bpf.board import Bpf
+from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_REALCREDS, PTRACE_MODE_READ_REALCREDS, ptrace_may_access
 from simkernel.kernel.clock import Event
 from simkernel.kernel.kfunc import KernelFunction
 from simkernel.kernel.syscalls import define_name
@@ -46,7 +47,7 @@ from tracing.face import (
 from tracing.system import Tracing
 
 # include/uapi/linux/capability.h, by the names that tracing and bpf use
-CAPABILITIES = {"net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "sys_boot": 22, "perfmon": 38, "bpf": 39}
+CAPABILITIES = {"kill": 5, "net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "sys_boot": 22, "perfmon": 38, "bpf": 39}
 NAMED_SINCE = {"perfmon": "5.8", "bpf": "5.8"}  # before, CAP_SYS_ADMIN was asked
 
 
@@ -209,6 +210,11 @@ class Host(BpfSide):
         """Without the pages that a fault would bring in."""
         user = self.k.current.user
         return user.nofault if isinstance(user, UserMemory) else user
+
+    def may_watch(self, task: Hashable, change: bool) -> bool:
+        """ptrace_may_access()."""
+        assert isinstance(task, Task)
+        return ptrace_may_access(self.k, task, PTRACE_MODE_ATTACH_REALCREDS if change else PTRACE_MODE_READ_REALCREDS)
 
     def capable(self, capability: str) -> bool:
         """By name; a version without that capability asks for CAP_SYS_ADMIN."""

@@ -48,12 +48,16 @@ def perf_ioctl(k: WatchedKernel, file: File, cmd: int, arg: int) -> int:
 
 
 class PerfMapping:
-    """One mapping of an event's buffer; told when its area goes."""
+    """The areas that show an event's buffer: perf_mmap_vmops."""
 
     def __init__(self, event: PerfEvent) -> None:
         self.event = event
 
-    def vma_close(self, vma: Vma) -> None:
+    def opened(self) -> None:
+        """perf_mmap_open(): one more, by a split or a move."""
+        self.event.mapped_again()
+
+    def closed(self) -> None:
         """perf_mmap_close()."""
         self.event.munmap()
 
@@ -64,8 +68,8 @@ def perf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     event: PerfEvent = file.private_data
     pages = event.mmap(vma.end - vma.start, bool(vma.prot & PROT_WRITE), vma.shared, vma.pgoff * PAGE_SIZE)
     show_pages(k, vma, pages)
-    vma.private = PerfMapping(event)
-    vma.dontfork = True
+    vma.ops = PerfMapping(event)
+    vma.dontfork = vma.dontexpand = True
 
 
 def perf_release(k: WatchedKernel, file: File) -> None:

@@ -134,6 +134,9 @@ class FakeHost:
     def user_mem(self):
         return self.user
 
+    def may_watch(self, task, change):
+        return True
+
     def capable(self, capability):
         return capability in self.caps
 

@@ -51,3 +51,11 @@ def test_more_of_it():
     machine = simkernel.boot()
     text = machine.run([machine.install(str(PROGRAM.parent / "perf_more"))]).text
     assert text.splitlines() == (HERE / "perf_more_6_1.out").read_text().splitlines()
+
+
+def test_all_of_it():
+    """Every flag, bit, size, ioctl, mapping, group and level of privilege."""
+    machine = simkernel.boot()
+    work, sweep = machine.install(str(PROGRAM.parent / "w")), machine.install(str(PROGRAM.parent / "perf_sweep"))
+    text = machine.run([sweep, work]).text
+    assert text.splitlines() == (HERE / "perf_sweep_6_1.out").read_text().splitlines()

@@ -20,10 +20,12 @@ from arch.abi.perf_event import (
     PERF_SAMPLE_WEIGHT,
     PERF_SAMPLE_WEIGHT_STRUCT,
 )
+from arch.abi.time import CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME, CLOCK_TAI
 from arch.abi.version import KernelVersion, newest
 from arch.errors import KernelError
 from arch.records import dataclass
 
+NMI_SAFE_CLOCKS, OTHER_CLOCKS = (CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW), (CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI)
 SAMPLE_RATE = 100_000  # perf_event_max_sample_rate, samples a second
 # (first version, sizeof(struct perf_event_attr))
 ATTR_SIZES = (("5.13", 128), ("5.5", 120), ("4.1", 112), ("3.19", 104), ("3.7", 96), (None, 80))

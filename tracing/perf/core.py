@@ -36,6 +36,7 @@ from arch.abi.perf_event import (
     PERF_RECORD_SWITCH,
     PERF_RECORD_SWITCH_CPU_WIDE,
     PERF_SAMPLE_CALLCHAIN,
+    PERF_SAMPLE_PHYS_ADDR,
     PERF_SAMPLE_READ,
     PERF_SAMPLE_REGS_INTR,
     PERF_SAMPLE_REGS_USER,
@@ -109,6 +110,8 @@ class PerfCore:
                 raise KernelError(EINVAL, "sample_freq")
         elif attr.sample_period >> 63:
             raise KernelError(EINVAL, "sample_period")
+        if attr.sample_type & PERF_SAMPLE_PHYS_ADDR and self.pmus.paranoid > 1 and not privileged:
+            raise KernelError(EACCES, "physical addresses need privilege")
         if flags & PERF_FLAG_PID_CGROUP and (pid == -1 or cpu == -1):
             raise KernelError(EINVAL, "a cgroup event needs a CPU")
         group = self.fd(group_fd) if group_fd != -1 else None
@@ -119,9 +122,9 @@ class PerfCore:
         if task is not None and leader is not None and leader.attr.flag("inherit") != attr.flag("inherit"):
             raise KernelError(EINVAL, "the group leader differs in inherit")
         event = self.create(attr, task, cpu, pid)
-        if task is None and self.pmus.paranoid > 0 and not privileged:  # find_get_context()
+        if not self._permitted(attr, task, privileged):
             event.release()
-            raise KernelError(EACCES, "events of a CPU need privilege")
+            raise KernelError(EACCES, "of another's task, or of a CPU, without privilege")
         event.owner = self.host.current_task()
         try:
             self._join(event, group, leader, flags)
@@ -129,6 +132,15 @@ class PerfCore:
             event.release()
             raise
         return event
+
+    def _permitted(self, attr: PerfAttr, task: Hashable | None, privileged: bool) -> bool:
+        """perf_check_permission() of a task; find_get_context() of a CPU."""
+        if task is None:
+            return privileged or self.pmus.paranoid <= 0
+        stops = attr.flag("sigtrap")
+        if stops and not self.host.capable("kill"):
+            privileged = False
+        return privileged or self.host.may_watch(task, stops)
 
     def _task(self, pid: int) -> Hashable | None:
         if pid == -1:
@@ -152,14 +164,18 @@ class PerfCore:
             raise KernelError(EINVAL, "sigtrap needs a task")
         if attr.flag("inherit") and attr.sample_type & PERF_SAMPLE_READ and not attr.flag("inherit_thread"):
             raise KernelError(EINVAL, "inherit and PERF_SAMPLE_READ")
-        if attr.flag("use_clockid") and attr.clockid not in (0, 1, 4, 7, 11):
-            raise KernelError(EINVAL, "clockid")
         event = PerfEvent(self, attr, task, cpu, self.next_id)
         if attr.freq and attr.sample_period:
             event.period = 1
             event.last_period, event.period_left = 1, -1
         self.pmus.init(event)
-        self._check_abilities(attr)
+        try:
+            self._check_abilities(attr)
+            if attr.flag("use_clockid"):
+                self._check_clock(attr)
+        except KernelError:
+            self._leave_pmu(event)
+            raise
         self.host.mem.charge(PERF_EVENT_SIZE)
         if attr.type == PERF_TYPE_SOFTWARE:
             self._count_software(event)
@@ -185,6 +201,12 @@ class PerfCore:
             raise KernelError(EOPNOTSUPP, "no AUX area")
         if attr.sample_type & PERF_SAMPLE_CALLCHAIN and attr.sample_max_stack > pa.MAX_STACK:
             raise KernelError(EOVERFLOW, "sample_max_stack")
+
+    def _check_clock(self, attr: PerfAttr) -> None:
+        """perf_event_set_clock(): what may fire in an NMI takes the clocks only that can be read there."""
+        known = (*pa.NMI_SAFE_CLOCKS, *pa.OTHER_CLOCKS) if self.pmus.no_nmi(attr.type) else pa.NMI_SAFE_CLOCKS
+        if attr.clockid not in known:
+            raise KernelError(EINVAL, "clockid")
 
     def _count_software(self, event: PerfEvent) -> None:
         number = event.attr.config
@@ -228,6 +250,10 @@ class PerfCore:
             self.side_band.remove(event)
             self.sources.describe(bool(self.side_band))
         drop_program(event)
+        self._leave_pmu(event)
+
+    def _leave_pmu(self, event: PerfEvent) -> None:
+        """The event's destroy(): what init() hung on to it goes."""
         found = event.trace_event
         if found is not None:
             found.perf_events.remove(event)

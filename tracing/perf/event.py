@@ -333,6 +333,13 @@ class PerfEvent:
         self.buffer.set_header(self.count, self.time_enabled, self.time_running)
         return self.buffer.pages()
 
+    def mapped_again(self) -> None:
+        """perf_mmap_open()."""
+        self.mmap_count += 1
+        self.refcount += 1
+        if self.buffer is not None:
+            self.buffer.mapped += 1
+
     def munmap(self) -> None:
         """perf_mmap_close(): the last mapping frees the buffer, and perhaps the event."""
         self.mmap_count -= 1

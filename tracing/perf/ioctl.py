@@ -20,7 +20,6 @@ from arch.abi.perf_event import (
     PERF_EVENT_IOC_SET_FILTER,
     PERF_EVENT_IOC_SET_OUTPUT,
     PERF_IOC_FLAG_GROUP,
-    PERF_TYPE_TRACEPOINT,
 )
 from arch.errors import KernelError
 from tracing.perf.attr import SAMPLE_RATE
@@ -113,7 +112,7 @@ def set_period(event: PerfEvent, value: int) -> int:
 
 def set_filter(event: PerfEvent, text: str) -> int:
     """PERF_EVENT_IOC_SET_FILTER on a trace event: the language of the filter files."""
-    if event.attr.type != PERF_TYPE_TRACEPOINT or event.trace_event is None:
+    if event.trace_event is None:
         raise KernelError(EINVAL, "no filter on this type of event")
     if event.filter is not None:
         raise KernelError(EEXIST, "the event has a filter already")

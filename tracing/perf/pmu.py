@@ -71,6 +71,10 @@ class Pmus:
         """A write to kernel.perf_event_paranoid."""
         self.paranoid = value
 
+    def no_nmi(self, kind: int) -> bool:
+        """PERF_PMU_CAP_NO_NMI."""
+        return kind == PERF_TYPE_SOFTWARE
+
     def init(self, event: PerfEvent) -> None:
         """The event_init() of the type's PMU.  ENOENT for a type nobody serves."""
         attr = event.attr
