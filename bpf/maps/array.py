@@ -72,7 +72,6 @@ class _Indexed(BpfMap):
     """What all arrays share: a u32 index as key."""
 
     can_be_inner = True
-    can_mmap = True
 
     def index(self, key: bytes) -> int:
         """The key as a number of the machine."""
@@ -150,6 +149,7 @@ class _ValueArray(_Indexed):
 class ArrayMap(_ValueArray):
     """BPF_MAP_TYPE_ARRAY."""
 
+    can_mmap = True
     natives: ClassVar[dict[str, str]] = {"lookup": "array_lookup", "update": "array_update"}
     commands = natives
 

@@ -192,7 +192,8 @@ class BpfMap(FdObject):
         self.key_size = attr.key_size
         self.value_size = attr.value_size
         self.max_entries = attr.max_entries
-        self.map_flags = attr.map_flags
+        # bpf_map_flags_retain_permanent(): what the first descriptor may do is no matter of the map
+        self.map_flags = attr.map_flags & ~(uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY)
         self.map_extra = attr.map_extra
         self.name = attr.map_name.rstrip(b"\0").decode("latin-1")
         self.id = 0

@@ -40,7 +40,7 @@ def bpf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     """bpf_map_mmap(): arrays made with BPF_F_MMAPABLE, and ring buffers."""
     obj: FdObject = file.private_data
     writable = bool(vma.prot & PROT_WRITE)
-    obj.check_mmap(vma.shared, writable)
+    obj.check_mmap(vma.shared and bool(vma.may & PROT_WRITE), writable)  # VM_SHARED: only where the file may be written
     show_pages(k, vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
     vma.dontexpand = True
     vma.may = PROT_READ
