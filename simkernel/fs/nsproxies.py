@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.records import dataclass
+from simkernel.kernel.calls.system import store_uts
 from simkernel.kernel.face import KernelFace
-from simkernel.kernel.namespaces import KINDS, Namespace, number
+from simkernel.kernel.namespaces import KINDS, Namespace, UtsNamespace, number
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_address
@@ -91,6 +92,11 @@ class NsProxies:
                 ("level", namespace.state.level if namespace and isinstance(namespace.state, PidNamespace) else 0),
             ):  # fmt: skip
                 k.mirror.set_field(address, struct, member, value)
+            if kind == "uts":
+                known = namespace.state if namespace is not None else None
+                store_uts(
+                    k, address, known if isinstance(known, UtsNamespace) else UtsNamespace(k.hostname, k.domainname)
+                )
         self.own[ino] = (address, users + 1)
         proxy.structs.append(ino)
         return address

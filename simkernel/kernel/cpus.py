@@ -166,6 +166,8 @@ class Cpus(Deadline):
             self.groups.charge(task, rq, delta)
         if task.signal.cpu_events:
             self._run_cpu_events(task)
+        if rq.ran is not None:
+            rq.ran(task, now)
         self.trace("sched_stat_runtime", task.addr, delta, task.vruntime)
 
     def _run_cpu_events(self, task: Task) -> None:

@@ -36,6 +36,7 @@ class RunQueue(Resched):
         self.nr_switches = 0
         self.slice_end_ns = END_OF_TIME_NS
         self.last_ns = 0
+        self.ran: Callable[[Task, int], None] | None = None  # who keeps what tasks have used: of one, and the time now
         self.told: Callable[[RunQueue, Task], None] | None = (
             None  # who keeps struct rq: of a task that came, or runs now
         )

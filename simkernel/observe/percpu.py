@@ -83,7 +83,7 @@ class PerCpu:
                     k.mem.write(base + offset, value.to_bytes(size, k.mem.byteorder))
 
     def show_queues(self) -> None:
-        """From now on struct rq says how many tasks are on each CPU, and each task which queue it is in."""
+        """From now on struct rq says how many tasks are on each CPU, and each task which queue it is in and what it has used."""
         if self._shown or "runqueues" not in self.places:  # without BTF of it nobody finds the queues
             return
         self._shown = True
@@ -93,7 +93,20 @@ class PerCpu:
             self._tell(rq, rq.current)
             for task in rq.tasks:
                 self._tell(rq, task)
-            rq.told = self._tell
+            rq.told, rq.ran = self._tell, self._used
+        for task in self.k.tasks.by_pid.values():
+            self._used(task, self.k.clock.now_ns)
+
+    def _used(self, task: Task, now_ns: int) -> None:
+        """update_curr(), account_user_time(): what a task has used by now."""
+        if not task.addr:
+            return
+        put = self.k.mirror.set_field
+        for member, value in (
+            ("se.sum_exec_runtime", task.sum_exec_ns), ("se.vruntime", task.vruntime), ("se.exec_start", now_ns), ("min_flt", task.min_flt),
+            ("maj_flt", task.maj_flt), ("utime", task.utime_ns), ("stime", task.stime_ns),
+        ):  # fmt: skip
+            put(task.addr, "task_struct", member, value)
 
     def _tell(self, rq: RunQueue, task: Task) -> None:
         """update_rq(): `task` is on it from now on."""

@@ -23,7 +23,11 @@ BUILD = "#1 SMP"
 
 def uname_fields(k: KernelFace, task: Task | None = None) -> list[str]:
     """sysname, nodename, release, version, machine, domainname."""
-    uts = current_uts(k)
+    return names_of(k, current_uts(k))
+
+
+def names_of(k: KernelFace, uts: UtsNamespace) -> list[str]:
+    """The same of a namespace."""
     return ["Linux", uts.nodename, k.version.release, f"{BUILD} simkernel {k.version}", k.arch.machine, uts.domainname]
 
 
@@ -42,9 +46,19 @@ def set_uts(k: KernelFace, nodename: str | None, domainname: str | None) -> None
     if isinstance(uts, UtsNamespace):
         uts.nodename = uts.nodename if nodename is None else nodename
         uts.domainname = uts.domainname if domainname is None else domainname
-        return
-    k.hostname = k.hostname if nodename is None else nodename
-    k.domainname = k.domainname if domainname is None else domainname
+    else:
+        k.hostname = k.hostname if nodename is None else nodename
+        k.domainname = k.domainname if domainname is None else domainname
+    if k.current.nsproxy_addr:
+        store_uts(k, k.mirror.get_field(k.current.nsproxy_addr, "nsproxy", "uts_ns"), current_uts(k))
+
+
+def store_uts(k: KernelFace, address: int, uts: UtsNamespace) -> None:
+    """struct uts_namespace says what its names are."""
+    at = address + k.mirror.offset_of("struct uts_namespace", "name")
+    k.mem.write(
+        at, b"".join(name.encode("utf-8", "surrogateescape")[:64].ljust(65, b"\0") for name in names_of(k, uts))
+    )
 
 
 @syscall("newuname", "struct new_utsname *name", source="kernel/sys.c")

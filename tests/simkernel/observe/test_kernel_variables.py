@@ -184,3 +184,37 @@ def test_namespaces_and_threads_of_a_task_are_in_its_structures() -> None:
     assert field(deep, "pid_namespace", "level") == 1
     signal = field(task.addr, "task_struct", "signal")
     assert [field(signal, "signal_struct", m) for m in ("nr_threads", "live.counter", "quick_threads")] == [1, 1, 1]
+
+
+def test_what_a_task_has_used_and_its_machines_names_are_in_its_structures() -> None:
+    """Times as update_curr() leaves them from the first program about tasks on; names of struct uts_namespace as uname(2) tells them."""
+    m = simkernel.boot()
+    k, caller, calls = m.kernel, m.session.task, m.session.syscalls
+    caller.prog_load(2, bytes.fromhex("b7000000000000009500000000000000"))
+    task, at = k.tasks.by_pid[caller.call("getpid")], calls.alloc(512)
+    calls.write(at, (1).to_bytes(8, "little") + (0).to_bytes(8, "little"))
+    assert caller.call("nanosleep", at, 0) == 0
+
+    def field(member: str) -> int:
+        return k.mirror.get_field(task.addr, "task_struct", member)
+
+    assert field("se.sum_exec_runtime") > 0 and field("se.exec_start") > 0
+    assert field("se.sum_exec_runtime") == field("utime") + field("stime")
+    assert field("nvcsw") > 0
+    assert field("start_time") == field("start_boottime") == task.start_time_ns
+    uts = k.mirror.get_field(field("nsproxy"), "nsproxy", "uts_ns") + k.mirror.offset_of("struct uts_namespace", "name")
+    calls.write(at, b"elsewhere")
+    assert caller.call("sethostname", at, 9) == 0
+    assert caller.call("uname", at) == 0
+    names = bytes(k.mem.read(uts, 390))
+    assert names == calls.read(at, 390) and names[65:75] == b"elsewhere\0"
+    assert caller.call("unshare", 0x04000000) == 0
+    assert caller.call("sethostname", at, 5) == 0
+    other = k.mirror.get_field(field("nsproxy"), "nsproxy", "uts_ns") + k.mirror.offset_of(
+        "struct uts_namespace", "name"
+    )
+    assert (
+        other != uts
+        and bytes(k.mem.read(other + 65, 6)) == b"Linux\0"
+        and bytes(k.mem.read(uts + 65, 10)) == b"elsewhere\0"
+    )
