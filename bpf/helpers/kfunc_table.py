@@ -15,10 +15,6 @@ from bpf.helpers.kfunc_rows import ROWS, KfuncSet, declare
 NOT_VERIFIED: Final = frozenset(
     [
         "bpf_throw",
-        "bpf_rbtree_add_impl",
-        "bpf_rbtree_add",
-        "bpf_wq_set_callback_impl",
-        "bpf_wq_set_callback",
         "bpf_local_irq_save",
         "bpf_local_irq_restore",
         "bpf_res_spin_lock",

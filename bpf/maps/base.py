@@ -20,6 +20,7 @@ from arch.errors import KernelError
 from arch.records import dataclass
 from bpf import uapi
 from bpf.btf import Btf
+from bpf.btf.record import Record
 from bpf.face import BpfHost, FdObject, Prog, ProgArrayOwner
 from bpf.maps.info import KptrField, MapInfo
 from bpf.maps.psock import Psock
@@ -32,6 +33,7 @@ BPF_F_ACCESS_MASK = uapi.BPF_F_RDONLY | uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRON
 SPIN_LOCK_SIZE = 4  # struct bpf_spin_lock
 TIMER_SIZE = 16  # struct bpf_timer
 KPTR_SIZE = 8
+LOCKED_INNER_SINCE = "6.2"  # d7f5ef653c3d: values of inner maps may have a lock
 
 # struct bpf_map of 6.1 on a 64-bit machine: offset and size of the fields programs may read.  include/linux/bpf.h.
 STRUCT_BPF_MAP_SIZE = 256
@@ -208,6 +210,7 @@ class BpfMap(FdObject):
         self.timer_off = -EINVAL
         self.kptrs: tuple[KptrField, ...] = ()
         self.closed: tuple[tuple[str, int, int], ...] = ()
+        self.record: Record | None = None
         self.special: list[tuple[int, int]] = []  # (offset, size) of what copies leave alone
         self.frozen = False
         self.writecnt = 0
@@ -272,6 +275,7 @@ class BpfMap(FdObject):
             timer_off=self.timer_off,
             kptrs=self.kptrs,
             closed=self.closed,
+            record=self.record,
             frozen=self.frozen,
             writecnt=self.writecnt,
             value_address=self.direct_value_address if self.has_direct_value else None,
@@ -306,6 +310,7 @@ class BpfMap(FdObject):
             and self.map_flags == other.map_flags
             and self.timer_off == other.timer_off
             and self.kptrs == other.kptrs
+            and _places(self.record) == _places(other.record)
         )
 
     # ---- lifetime ----
@@ -553,12 +558,17 @@ def map_of_fd(host: BpfHost, fd: int) -> BpfMap:
     return found
 
 
+def _places(record: Record | None) -> list[tuple[str, int]]:
+    """What is special and where: what btf_record_equal() compares of types of one program."""
+    return [(one.kind, one.offset) for one in record.fields] if record is not None else []
+
+
 def inner_map_model(host: BpfHost, fd: int) -> BpfMap:
     """bpf_map_meta_alloc(): the map that says what can be put into a map of maps."""
     model = map_of_fd(host, fd)
     if model.inner is not None:
         raise refuse(EINVAL)
-    if not model.can_be_inner or model.has_spin_lock():
+    if not model.can_be_inner or (model.has_spin_lock() and host.version.before(LOCKED_INNER_SINCE)):
         raise refuse(ENOTSUPP)
     return model
 

@@ -7,10 +7,10 @@ from typing import Final
 from arch.abi.errno import EACCES, EOPNOTSUPP, EPERM
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.btf import Btf, BtfType, Kind
+from bpf.btf import Btf, BtfType
 from bpf.btf import record as fields
 from bpf.maps.base import BpfMap
-from bpf.maps.info import KptrField
+from bpf.maps.info import kptr_field
 from bpf.maps.rows import MAP_TYPES
 from bpf.versions.kptr_destructors import kptr_destructors
 
@@ -42,9 +42,10 @@ def check_record(new: BpfMap, btf: Btf, value_type: BtfType, vmlinux: Btf | None
         if not _may_hold(new, one.kind):
             raise KernelError(EOPNOTSUPP)
     reader.check(record)
+    new.record = record
     new.spin_lock_off = record.offset_of(fields.SPIN_LOCK)
     new.timer_off = record.offset_of(fields.TIMER)
-    new.kptrs = tuple(_kptr(one, btf, vmlinux) for one in record.fields if one.kind in fields.KPTRS)
+    new.kptrs = tuple(kptr_field(one, btf, vmlinux) for one in record.fields if one.kind in fields.KPTRS)
     known = fields.KPTRS | {fields.SPIN_LOCK, fields.TIMER}
     new.closed = tuple((one.shown, one.offset, one.size) for one in record.fields if one.kind not in known)
 
@@ -56,14 +57,3 @@ def _may_hold(new: BpfMap, kind: str) -> bool:
     if kind in _KPTRS:
         return row.kptr or (new.map_type in _KPTRS_LATER and new.bpf.version.at_least(_ANYWHERE_SINCE))
     return row.timer  # timers, work queues, lists and trees
-
-
-def _kptr(one: fields.Field, btf: Btf, vmlinux: Btf | None) -> KptrField:
-    assert one.btf is not None
-    own = one.btf is btf and btf is not vmlinux
-    dtor = vmlinux.find(one.dtor, Kind.FUNC) if vmlinux is not None and one.dtor else 0
-    name = one.btf.name_of(one.btf_id)
-    percpu = one.kind == fields.KPTR_PERCPU
-    return KptrField(
-        one.offset, one.btf_id, one.kind != fields.KPTR_UNREF, name, dtor, one.btf if own else None, percpu
-    )

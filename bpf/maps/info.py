@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from arch.records import dataclass
 from bpf.btf import Btf
+from bpf.btf.codec import Kind
+from bpf.btf.record import KPTR_PERCPU, KPTR_UNREF, Field, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,16 @@ class KptrField:
     dtor_func_id: int = 0
     btf: Btf | None = None  # of the struct, where it is an object of the program's own
     percpu: bool = False
+
+
+def kptr_field(one: Field, btf: Btf, vmlinux: Btf | None) -> KptrField:
+    """A kernel pointer among the special members of a value or an object, whose types are those of `btf`."""
+    assert one.btf is not None
+    own = one.btf is btf and btf is not vmlinux
+    dtor = vmlinux.find(one.dtor, Kind.FUNC) if vmlinux is not None and one.dtor else 0
+    name = one.btf.name_of(one.btf_id)
+    percpu = one.kind == KPTR_PERCPU
+    return KptrField(one.offset, one.btf_id, one.kind != KPTR_UNREF, name, dtor, one.btf if own else None, percpu)
 
 
 @dataclass
@@ -43,6 +55,7 @@ class MapInfo:
     timer_off: int = -1
     kptrs: tuple[KptrField, ...] = ()
     closed: tuple[tuple[str, int, int], ...] = ()  # other special members: name, offset, bytes
+    record: Record | None = None  # all special members, since 6.2
     # access
     frozen: bool = False
     writecnt: int = 0  # user-space writers that could still change a read-only map

@@ -120,6 +120,8 @@ class InsnAux:
     force_checkpoint: bool = False  # a loop is closed here, so each visit leaves a checkpoint
     calls_callback: bool = False  # of a helper that calls a function of the program before it returns
     jmp_point: bool = False
+    fastcall: bool = False  # stores or loads a register around a call that may keep it
+    fastcall_pairs: int = 0  # of such a call that does: how many stores and loads can go
     iter_next: bool = False  # of a kernel function that asks an iterator for the next thing
 
 
@@ -134,6 +136,8 @@ class SubprogInfo:
     tail_call_reachable: bool = False
     has_ld_abs: bool = False
     is_async_cb: bool = False
+    fastcall_off: int = 0  # below this of the stack are only registers around calls
+    keep_fastcall_stack: bool = False  # of some of them the call may not keep the register
     # from func_info
     type_id: int = 0
     linkage: int = 0
@@ -315,6 +319,7 @@ class Env:
         self.insn_idx = 0
         self.prev_insn_idx = -1
         self.pass_cnt = 0
+        self.fastcalls = False  # some calls have stores and loads around them that could go
         self.noted_step = 0  # number of the instruction noted last in the path's history
         self.id_gen = 0
         self.stack: list[Branch] = []
@@ -448,6 +453,13 @@ class Env:
         if found is None:
             found = self.explored[key] = []
         return found
+
+    def kfunc_name(self, insn: Insn) -> str:
+        """The kernel function that is called by its type; "" where none is."""
+        if insn.code != BPF_JMP | BPF_CALL or insn.src_reg != BPF_PSEUDO_KFUNC_CALL:
+            return ""
+        desc = self.kfuncs.get((insn.imm, insn.off))
+        return "" if desc is None else str(desc.name)
 
     def find_subprog(self, start: int) -> int:
         """Number of the function starting there; -1 if none does."""

@@ -13,6 +13,7 @@ from arch.abi.errno import EINVAL, ENOSPC
 from arch.garbage import unsearched
 from bpf import uapi
 from bpf.verifier import older
+from bpf.verifier.access.fastcall import mark_patterns, remove_pairs
 from bpf.verifier.access.precision import back_steps
 from bpf.verifier.access.regs import mark_unknown
 from bpf.verifier.api import Verdict, VerifyRequest
@@ -112,11 +113,15 @@ def _check(env: Env) -> None:
         check_attach_btf_id(env)
         resolve_pseudo_ldimm64(env)
         check_cfg(env)
+    if env.rules.calls_keep_registers:
+        mark_patterns(env)
     if env.rules.static_liveness:
         analyse(env)
     env.decode()
     env.back_steps = back_steps(env.insns)
     _check_paths(env)
+    if env.fastcalls:
+        remove_pairs(env)
     check_max_stack_depth(env)
 
 

@@ -138,7 +138,9 @@ class Rules:
     own_compared: bool = since("6.19", "d43ad9da8052", "a number compared with itself")
     swaps_tracked: bool = since("7.0", "9d2119984224", "known bits keep known when bytes are swapped")
     ranges_are_arcs: bool = since("7.2", "-", "a range is one arc of the circle of numbers, signed or not")
-    timers_in_tracing: bool = since("7.0", "-", "tracing programs use maps with timers and work queues")
+    timers_in_tracing: bool = since(
+        "7.0", "-", "tracing programs use maps with timers and work queues, whose places are checked alike"
+    )
     space_casts: bool = since("6.9", "6082b6c328b5", "a move may name two address spaces, of which one is the kernel's")
     equal_is_not_null: bool = since("6.2", "befae75856ab", "what equals a pointer that is not NULL is not NULL either")
     globals_move_packets: bool = since(
@@ -234,6 +236,9 @@ class Rules:
     exchange_under_lock: bool = since("7.1", "-", "kernel pointers are exchanged while a lock is held")
     constant_size_of_null: bool = since("7.1", "-", "a size that must be known is one beside NULL, too")
     kptrs_in_shared_objects: bool = since("7.1", "-", "the same in objects that others share")
+    calls_keep_registers: bool = since("6.12", "5b5f51bff1b6", "what is stored around calls that keep registers may go")
+    test_function_sleeps: bool = since("6.2", "5b481acab4ce", "programs at a function made for tests may sleep")
+    nodes_looked_at: bool = since("6.16", "9e3e66c553f7", "programs walk through their trees and lists")
     nullable_arguments: bool = since("6.11", "8aeaed21befc", "arguments whose name ends in __nullable may be NULL")
     unions_untrusted: bool = since(
         "6.4", "6fcd486b3a0a", "pointers in unions are not trusted; tags decide about the others"
@@ -245,7 +250,9 @@ class Rules:
     dynptr_parents: bool = since(
         "7.1", "-", "slices name their dynptr as parent, dynptrs what they hold; what is released is of the right kind"
     )
-    locks_among_references: bool = since("6.14", "f6b9a69a9e56", "a lock that is held is shown among the references")
+    locks_among_references: bool = since(
+        "6.14", "f6b9a69a9e56", "a lock that is held is one of the references; loops over numbers run under it"
+    )
     references_in_order: bool = since("7.1", "-", "references keep their order when one is given back")
     casts_to_memory: bool = since(
         "6.17", "d2ae8b09c4ee", "bpf_rdonly_cast() to void gives memory that cannot be relied on"

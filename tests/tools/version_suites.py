@@ -2,11 +2,12 @@
 
     python tests/tools/version_suites.py --kernel 6.12 --asking 'COMMAND {files} {script} {out}'
     python tests/tools/version_suites.py --kernel 7.2 --real ANSWERS.txt global       # objects whose name holds a word
+    python tests/tools/version_suites.py --tests 'rbtree*.c,linked_list*.c' --clang clang-19 --asking '...'   # other programs
 
 COMMAND is anything that boots the real kernel, puts the files {files} (one word: paths with commas between) into its /, runs the
 shell command {script} there and writes what that left in /tmp/out to {out}; --real names what it wrote another time. The
-source is Debian's package linux-source-6.12, unpacked into the user's cache, never into the project; what clang-14 does not
-compile is left out. Needs Debian's packages clang-14, gcc, libbpf-dev and libelf-dev.
+source is Debian's package linux-source-6.12, unpacked into the user's cache, never into the project; what the compiler does not
+know is left out (--clang names another). Needs Debian's packages clang-14, gcc, libbpf-dev and libelf-dev.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bpf_selftests import BPF
 from foreign_packages import cache, unpack
 
 SOURCE = "linux-source-6.12"
-PARTS = (f"{BPF}/progs", f"{BPF}/*.h", "tools/lib/bpf/*.h", "tools/include")
+PARTS = (f"{BPF}/progs", f"{BPF}/*.h", f"{BPF}/bpf_testmod", "tools/lib/bpf/*.h", "tools/include")
 HEADERS = Path("/usr/include")
 # Addresses, and how long it took: not the verifier's doing.
 CHANCE = re.compile(r"verification time \d+ usec|0xffff[0-9a-f]{12}")
@@ -42,28 +43,30 @@ def source() -> Path:
     return root
 
 
-def objects(root: Path) -> list[Path]:
+def objects(root: Path, patterns: list[str], clang: str) -> list[Path]:
     """The compiled tests; compiled when they are not there."""
-    made, include = root / "objects", root / "include"
-    if not made.is_dir():
-        (include / "bpf").mkdir(parents=True, exist_ok=True)
+    made, include = root / f"objects-{Path(clang).name}", root / "include"
+    if not include.is_dir():
+        (include / "bpf").mkdir(parents=True)
         for header in (HEADERS / "bpf/bpf_helper_defs.h", *(root / "tools/lib/bpf").glob("*.h")):
             (include / "bpf" / header.name).write_bytes(header.read_bytes())
         types = [sys.executable, "-m", "simkernel", "btf", "dump", "--kernel", "6.12", "--format", "c"]
         subprocess.run([*types, "--out", include / "vmlinux.h"], check=True)
-        made.mkdir()
-        tests = sorted((root / BPF / "progs").glob("verifier_*.c"))
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda test: compile_test(root, test, made / f"{test.stem}.bpf.o"), tests))
-    return sorted(made.glob("*.bpf.o"))
+    made.mkdir(exist_ok=True)
+    tests = {test: made / f"{test.stem}.bpf.o" for one in patterns for test in (root / BPF / "progs").glob(one)}
+    missing = [test for test, out in tests.items() if not out.exists()]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda test: compile_test(root, test, tests[test], clang), missing))
+    return sorted(out for out in tests.values() if out.exists())
 
 
-def compile_test(root: Path, test: Path, made: Path) -> None:
+def compile_test(root: Path, test: Path, made: Path, clang: str) -> None:
     """One object; nothing where this compiler does not know the instructions."""
     folders = (root / "include", root / BPF, root / "tools/include/uapi", test.parent)
-    late = ("/usr/lib/llvm-14/lib/clang/14.0.6/include", HEADERS / "x86_64-linux-gnu", HEADERS)
+    own = subprocess.run([clang, "-print-resource-dir"], capture_output=True, text=True, check=True).stdout.strip()
+    late = (f"{own}/include", HEADERS / "x86_64-linux-gnu", HEADERS)
     subprocess.run(
-        ["clang-14", "-g", "-O2", "-mcpu=v3", "--target=bpf", "-D__TARGET_ARCH_x86", *(f"-I{folder}" for folder in folders),
+        [clang, "-g", "-O2", "-mcpu=v3", "--target=bpf", "-D__TARGET_ARCH_x86", *(f"-I{folder}" for folder in folders),
          "-Wno-everything", *(word for folder in late for word in ("-idirafter", folder)), "-c", test, "-o", made],
         cwd=test.parent, capture_output=True,
     )  # fmt: skip
@@ -97,9 +100,9 @@ def ask_real(command: str, files: list[Path], script: str, out: Path) -> str:
     return out.read_text(errors="replace")
 
 
-def ask_here(kernel: str, root: Path, names: list[str], level: int) -> str:
+def ask_here(kernel: str, root: Path, folder: str, names: list[str], level: int) -> str:
     """What the simulated one says."""
-    script = f"cd /suite/objects; LEVEL={level} ../bpf_verdicts {' '.join(names)}"
+    script = f"cd /suite/{folder}; LEVEL={level} ../bpf_verdicts {' '.join(names)}"
     words = [
         "run",
         "--kernel",
@@ -141,21 +144,30 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only objects whose name holds one of these")
     parser.add_argument("--kernel", default="6.12")
     parser.add_argument("--level", type=int, default=1)
+    parser.add_argument("--tests", default="verifier_*.c", help="patterns of the files in progs/, with commas between")
+    parser.add_argument("--clang", default="clang-14")
     parser.add_argument("--asking", metavar="COMMAND")
     parser.add_argument("--real", type=Path, default=Path("verifier_answers.txt"))
     args = parser.parse_args()
     root = source()
-    chosen = [path for path in objects(root) if not args.words or any(word in path.name for word in args.words)]
+    made = objects(root, args.tests.split(","), args.clang)
+    chosen = [path for path in made if not args.words or any(word in path.name for word in args.words)]
     names = [path.name for path in chosen]
-    made = tool(root)
+    verdicts = tool(root)
     if args.asking:
-        script = f"cd /; LEVEL={args.level} /{made.name} {' '.join(names)} >/tmp/out"
-        said = ask_real(args.asking, [made, *chosen], script, args.real)
+        script = f"cd /; LEVEL={args.level} /{verdicts.name} {' '.join(names)} >/tmp/out"
+        said = ask_real(args.asking, [verdicts, *chosen], script, args.real)
     else:
         said = args.real.read_text(errors="replace")
     wanted = {name.split(".")[0] for name in names}
     expected = {key: answer for key, answer in answers(said).items() if key[0] in wanted}
-    return 0 if compare(expected, answers(ask_here(args.kernel, root, names, args.level))) else 1
+    return (
+        0
+        if compare(
+            expected, answers(ask_here(args.kernel, root, f"objects-{Path(args.clang).name}", names, args.level))
+        )
+        else 1
+    )
 
 
 if __name__ == "__main__":

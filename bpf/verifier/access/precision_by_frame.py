@@ -191,7 +191,7 @@ def _back_jump(env: Env, insn: Insn, idx: int, after: int, flags: int, back: _Ba
     if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == BPF_PSEUDO_CALL:
         _back_call(env, insn, idx, back)
     elif op == BPF_CALL:
-        if idx != after - 1 and calls_back_now(insn):
+        if idx != after - 1 and calls_back_now(insn, env.kfunc_name(insn)):
             _leave_callee(env, back, propagate=False)  # out of a callback
             return
         if insn.src_reg == BPF_PSEUDO_KFUNC_CALL and insn.imm == 0:

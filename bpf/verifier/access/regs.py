@@ -132,11 +132,16 @@ def release_reference(env: Env, number: int) -> bool:
         return False
     for reg in env.cur.each_reg():
         if reg.value.ref_obj_id == number:
-            if env.allow_ptr_leaks:
-                mark_unknown(env, reg)
-            else:
-                mark_not_init(env, reg)
+            forget_reg(env, reg)
     return True
+
+
+def forget_reg(env: Env, reg: Reg) -> None:
+    """What it pointed to is gone: mark_reg_invalid()."""
+    if env.allow_ptr_leaks:
+        mark_unknown(env, reg)
+    else:
+        mark_not_init(env, reg)
 
 
 def settle_bounds(env: Env, reg: Reg, where: str) -> None:

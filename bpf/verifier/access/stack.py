@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 from arch.abi.errno import EACCES, EFAULT, EINVAL
 from arch.abi.internal import READ, WRITE
 from bpf.isa.insn import BPF_MEM, BPF_REG_FP, BPF_ST
+from bpf.verifier.access.fastcall import check_contract
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import note_stack_access
 from bpf.verifier.access.regs import is_pointer_value, mark_reg_read, mark_unknown
@@ -186,6 +187,8 @@ def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: i
         env.aux[insn_idx].sanitize_stack_spill = True
     if slot.kinds[0] == STACK_DYNPTR and env.rules.slot_objects:
         destroy_if_dynptr(env, frame, spi)
+    if env.fastcalls:
+        check_contract(env, frame, insn_idx, off)
     env.scratched_stack_slots |= 1 << spi
     stores_imm = reg is None and insn.cls == BPF_ST and insn.mode == BPF_MEM
     tracked = env.bpf_capable and off % BPF_REG_SIZE == 0
@@ -283,6 +286,8 @@ def _write_variable(env: Env, frame: FuncState, v: Value, off: int, size: int, v
     if env.rules.slot_objects:
         for i in range(low, high):
             destroy_if_dynptr(env, frame, (-i - 1) // BPF_REG_SIZE)
+    if env.fastcalls:
+        check_contract(env, frame, insn_idx, low)
     for i in range(low, high):
         at = -i - 1
         spi = at // BPF_REG_SIZE
@@ -330,6 +335,8 @@ def check_stack_read(env: Env, regno: int, off: int, size: int, dst_regno: int) 
             f"var_off={tnum_text(v.var_off)} off={off} size={size}",
         )
     check_stack_range_initialized(env, regno, off, size, False, False, None)
+    if env.fastcalls:
+        check_contract(env, frame, env.insn_idx, v.smin + off)
     _mark_read_into(env, frame, v.smin + off, v.smax + off + size, dst_regno)
 
 
@@ -362,6 +369,8 @@ def _check_readable(env: Env, slot: StackSlot, off: int, size: int, kinds: tuple
 def _read_fixed(env: Env, frame: FuncState, off: int, size: int, dst_regno: int) -> None:
     spi = (-off - 1) // BPF_REG_SIZE
     slot = frame.stack[spi]
+    if env.fastcalls:
+        check_contract(env, frame, env.insn_idx, off)
     if env.rules.fills_shown:
         env.scratched_stack_slots |= 1 << spi
     if not slot.is_spilled_reg:

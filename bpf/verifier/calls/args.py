@@ -347,7 +347,7 @@ def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
             env.reject(EACCES, f"R{regno} is a pointer to in-kernel struct with non-zero offset")
     if arg_type & OBJ_RELEASE and env.rules.release_flag:
         _note_release(env, v, regno, arg_type, meta)
-    if v.ref_obj_id:
+    if v.ref_obj_id and (base_type(arg_type) != ARG_PTR_TO_KPTR or not env.rules.kptrs_in_objects):
         if meta.ref_obj_id:
             env.reject(
                 EFAULT,
@@ -436,6 +436,7 @@ def _percpu_btf(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn:
         env.reject(EACCES, f"Helper has invalid btf_id in R{arg + 1}")
     meta.ret_btf = v.raw1
     meta.ret_btf_id = v.raw2
+    meta.own_percpu = bool(v.type & MEM_RCU)
 
 
 def _func(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
@@ -495,8 +496,12 @@ def _dynptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: Fun
 
 
 def _const_str(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    check_const_str(env, v, arg + 1)
+
+
+def check_const_str(env: Env, v: Value, regno: int) -> None:
+    """A string that nobody changes: check_reg_const_str()."""
     m = v.map
-    regno = arg + 1
     if not map_is_rdonly(m):
         env.reject(EACCES, f"R{regno} does not point to a readonly map'")
     if v.var_off[1]:

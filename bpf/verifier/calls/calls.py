@@ -19,6 +19,7 @@ from bpf.verifier.access.memory import check_mem_access
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_unknown, release_reference
 from bpf.verifier.access.slot_objects import DYNPTR_SKB
+from bpf.verifier.access.trust import in_rcu_section
 from bpf.verifier.calls.args import BPF_PTR_POISON, check_func_arg
 from bpf.verifier.calls.moved_packets import forget_packet_pointers
 from bpf.verifier.calls.sections import check_sections_in, check_sleep_here
@@ -40,6 +41,7 @@ from bpf.verifier.domain.types import (
     ARG_PTR_TO_DYNPTR,
     MEM_ALLOC,
     MEM_PERCPU,
+    MEM_RCU,
     MEM_RDONLY,
     MEM_RINGBUF,
     PTR_MAYBE_NULL,
@@ -254,11 +256,22 @@ def _release(env: Env, fn: FuncProto, meta: CallMeta) -> None:
     elif is_dynptr:
         released = dynptr.unmark_stack_slots_dynptr(env, v)
     elif meta.ref_obj_id:
+        if meta.func_id == uapi.BPF_FUNC_kptr_xchg and in_rcu_section(env):
+            _keep_percpu(env, meta.ref_obj_id)
         released = release_reference(env, meta.ref_obj_id)
     else:
         released = env.rules.release_flag and v.is_null
     if not released:
         env.reject(EINVAL, f"func {func_id_name(env, meta.func_id)} reference has not been acquired before")
+
+
+def _keep_percpu(env: Env, number: int) -> None:
+    """What every processor has goes away after the read section only (5b221ecb3a18, 6.7)."""
+    both = MEM_ALLOC | MEM_PERCPU
+    for reg in env.cur.each_reg():
+        if reg.value.ref_obj_id == number and reg.value.type & both == both:
+            reg.value = reg.value.with_type(reg.value.type & ~MEM_ALLOC | MEM_RCU)
+            reg.value.ref_obj_id = 0
 
 
 # ---- helpers with rules of their own ----
@@ -448,7 +461,8 @@ def _mem_or_btf_result(env: Env, flag: int, meta: CallMeta) -> Value:
     assert btf is not None  # of the pointer among the arguments
     t = btf.resolved(meta.ret_btf_id)
     if t.kind in COMPOSITES:
-        return known_zero(PTR_TO_BTF_ID | (flag & ~MEM_RDONLY), btf, meta.ret_btf_id)
+        word = MEM_ALLOC | MEM_RCU if meta.own_percpu else flag & ~MEM_RDONLY
+        return known_zero(PTR_TO_BTF_ID | word, btf, meta.ret_btf_id)
     resolved = resolve_size(btf, btf.skip(meta.ret_btf_id))
     if resolved is None:
         env.reject(EINVAL, f"unable to resolve the size of type '{t.name}': {-EINVAL}")

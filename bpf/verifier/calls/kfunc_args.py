@@ -11,14 +11,15 @@ from typing import Final
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, BtfType, Kind
+from bpf.btf.record import LIST_HEAD, LIST_NODE, RB_NODE, RB_ROOT, WORKQUEUE
 from bpf.verifier.access import dynptr_slots, iters
 from bpf.verifier.access.memory import check_kfunc_mem_size_reg, check_mem_reg
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.slot_objects import REFCOUNTED
 from bpf.verifier.access.trust import in_sleepable, is_rcu, is_trusted, struct_of
-from bpf.verifier.calls import kfuncs
+from bpf.verifier.calls import graph, kfuncs
 from bpf.verifier.calls.arg_match import is_scalar_struct
-from bpf.verifier.calls.args import check_func_arg_reg_off
+from bpf.verifier.calls.args import check_const_str, check_func_arg_reg_off
 from bpf.verifier.calls.kfunc_meta import KfuncCall, arg_name, plain_arg_name
 from bpf.verifier.context.btf_walk import (
     CTX_CONVERT,
@@ -28,6 +29,7 @@ from bpf.verifier.context.btf_walk import (
     resolve_size,
     type_text,
 )
+from bpf.verifier.domain.bounds import s64
 from bpf.verifier.domain.state import Value
 from bpf.verifier.domain.types import (
     ARG_DONTCARE,
@@ -47,6 +49,8 @@ from bpf.verifier.domain.types import (
     PTR_TO_BTF_ID,
     PTR_TO_CTX,
     PTR_TO_DYNPTR,
+    PTR_TO_FUNC,
+    PTR_TO_MAP_VALUE,
     SCALAR_VALUE,
     base_type,
     has_unsafe_modifiers,
@@ -58,10 +62,8 @@ from bpf.verifier.env import Env, Rejected
 from bpf.versions.program_types import PROGRAM_TYPES
 
 _DYNPTRS: Final = ("bpf_dynptr", "bpf_dynptr_kern")
-# structs by which arguments are known that are not modelled: lists, trees, work queues and the like
-_GRAPH: Final = frozenset(
-    {"bpf_list_head", "bpf_list_node", "bpf_rb_root", "bpf_rb_node", "bpf_wq", "bpf_res_spin_lock", "bpf_task_work"}
-)
+# structs by which arguments are known that are not modelled
+_NOT_MODELLED: Final = frozenset({"bpf_res_spin_lock", "bpf_task_work"})
 _MADE: Final = {
     "bpf_dynptr_from_skb": DYNPTR_TYPE_SKB,
     "bpf_dynptr_from_xdp": DYNPTR_TYPE_XDP,
@@ -182,8 +184,15 @@ def _kind_of(env: Env, call: KfuncCall, i: int, pointer: BtfType, ref: BtfType, 
             return _iterator
     elif _suffix(call, i, "__iter"):
         return _iterator
-    if (ref.kind is Kind.STRUCT and ref.name in _GRAPH) or _suffix(call, i, "__str") or _suffix(call, i, "__irq_flag"):
+    known = _BY_STRUCT.get(ref.name) if ref.kind is Kind.STRUCT else None
+    if known is not None and ref.name != "bpf_wq":
+        return known
+    if (ref.kind is Kind.STRUCT and ref.name in _NOT_MODELLED) or _suffix(call, i, "__irq_flag"):
         return _not_modelled
+    if _suffix(call, i, "__str"):
+        return _const_string
+    if known is not None:
+        return known
     if _suffix(call, i, "__map"):
         return _map
     if v.is_null and _suffix(call, i, "__opt") and env.rules.arguments_by_register:
@@ -194,7 +203,7 @@ def _kind_of(env: Env, call: KfuncCall, i: int, pointer: BtfType, ref: BtfType, 
             env.reject(EINVAL, f"kernel function {call.name} {what} pointer type {type_text(ref)} is not supported")
         return _object
     if ref.kind is Kind.FUNC_PROTO:
-        return _not_modelled
+        return _callback
     sized = _is_size(env, call, i + 1)
     if not is_scalar(ref) and not is_scalar_struct(env, btf, ref, 0) and not (sized and ref.kind is Kind.VOID):
         void = "void, " if sized else ""
@@ -236,10 +245,10 @@ def _context(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
 def _allocated(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
     impl = "" if env.rules.arguments_by_register else "_impl"
     if v.type == PTR_TO_BTF_ID | MEM_ALLOC:
-        if call.name.removesuffix("_impl") != "bpf_obj_drop":
+        if call.plain != "bpf_obj_drop":
             env.reject(EINVAL, f"{arg_name(env, i)} expected for bpf_obj_drop{impl}()")
     elif v.type == PTR_TO_BTF_ID | MEM_ALLOC | MEM_PERCPU:
-        if call.name.removesuffix("_impl") != "bpf_percpu_obj_drop":
+        if call.plain != "bpf_percpu_obj_drop":
             env.reject(EINVAL, f"{arg_name(env, i)} expected for bpf_percpu_obj_drop{impl}()")
     else:
         env.reject(EINVAL, f"{arg_name(env, i)} expected pointer to allocated object")
@@ -252,16 +261,57 @@ def _allocated(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int
 def _refcounted(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
     if not is_ptr_alloc_obj(v.type):
         env.reject(EINVAL, f"{arg_name(env, i)} is neither owning or non-owning ref")
-    if is_non_owning_ref(v.type):
-        return _not_modelled(env, call, i, ref, v)
     record = env.struct_meta(v.raw1, v.raw2)
     if record is None:
         env.bug("Couldn't find btf_record")
     if not record.has("bpf_refcount"):
         env.reject(EINVAL, f"{arg_name(env, i)} doesn't point to a type with bpf_refcount field")
     call.arg_btf, call.arg_btf_id = v.raw1, v.raw2
-    call.owning = True
+    call.owning = not is_non_owning_ref(v.type) and bool(v.ref_obj_id)
     return 1
+
+
+def _callback(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
+    if v.type != PTR_TO_FUNC:
+        env.reject(EINVAL, f"{plain_arg_name(env, i)} expected pointer to func")
+    call.subprogno = v.raw1
+    return 1
+
+
+def _const_string(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
+    if v.type != PTR_TO_MAP_VALUE:
+        env.reject(EINVAL, f"{arg_name(env, i)} doesn't point to a const string")
+    check_const_str(env, v, i + 1)
+    return 1
+
+
+def _work_queue(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
+    """process_wq_func()."""
+    if v.type != PTR_TO_MAP_VALUE:
+        env.reject(EINVAL, f"{arg_name(env, i)} doesn't point to a map value")
+    m = v.map
+    if env.rules.timers_in_tracing:
+        if v.var_off[1]:
+            env.reject(EINVAL, f"R{i + 1} doesn't have constant offset. bpf_wq has to be at the constant offset")
+        if m.btf is None:
+            env.reject(EINVAL, f"map '{m.name}' has to have BTF in order to use bpf_wq")
+        if m.record is None or not m.record.has(WORKQUEUE):
+            env.reject(EINVAL, f"map '{m.name}' has no valid bpf_wq")
+    place = m.record.offset_of(WORKQUEUE) if m.record is not None else -EINVAL
+    at = s64(v.var_off[0]) + v.off
+    if place != at:
+        env.reject(EINVAL, f"off {at} doesn't point to 'struct bpf_wq' that is at {place}")
+    call.map, call.map_uid = m, v.raw2
+    return 1
+
+
+_BY_STRUCT: Final[dict[str, _Check]] = {
+    LIST_HEAD: graph.root,
+    RB_ROOT: graph.root,
+    LIST_NODE: graph.node,
+    RB_NODE: graph.node,
+    WORKQUEUE: _work_queue,
+}
 
 
 def _dynptr(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
@@ -308,6 +358,13 @@ def _iterator(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
 def _map(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
     if base_type(v.type) != CONST_PTR_TO_MAP and base_type(v.type) != PTR_TO_BTF_ID:
         env.reject(EINVAL, f"pointer in R{i + 1} isn't map pointer")
+    if base_type(v.type) == CONST_PTR_TO_MAP:
+        m = v.map
+        if call.map is not None and m.record is not None and m.record.has(WORKQUEUE):
+            if call.map is not m or call.map_uid != v.raw2:
+                uids = f"R1 map_uid={call.map_uid} doesn't match map pointer in R2 map_uid={v.raw2}"
+                env.reject(EINVAL, f"workqueue pointer in {uids}")
+        call.map, call.map_uid = m, v.raw2
     return _object(env, call, i, env.vmlinux[env.vmlinux.find("bpf_map", Kind.STRUCT)], v)
 
 

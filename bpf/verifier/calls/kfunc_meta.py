@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from bpf.btf import Btf
 from bpf.btf.codec import BtfType, Param
+from bpf.btf.record import Field
+from bpf.verifier.api import MapInfo
 from bpf.verifier.calls import kfuncs
 from bpf.verifier.env import Env
 
@@ -30,6 +32,9 @@ class KfuncCall:
     subprogno: int = -1
     arg_btf: Btf | None = None  # of an object of the program's own
     arg_btf_id: int = 0
+    map: MapInfo | None = None  # of a work queue, and of the map beside it
+    map_uid: int = 0
+    root: Field | None = None  # the list or tree
     owning: bool = False  # the object is the program's, not shared
     ret_btf_id: int = 0  # of the kernel's context
     dynptr_id: int = 0
@@ -37,6 +42,11 @@ class KfuncCall:
     dynptr_ref: int = 0
     iterator: Place = field(default=(0, 0))
     iterator_ref: int = 0
+
+    @property
+    def plain(self) -> str:
+        """The name without the mark of its first form."""
+        return self.name.removesuffix("_impl")
 
     def has(self, flag: int) -> bool:
         """A KF_ flag."""

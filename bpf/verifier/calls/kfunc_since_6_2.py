@@ -14,10 +14,11 @@ from bpf.verifier.access import dynptr_slots, iters
 from bpf.verifier.access.memory import may_access_direct_pkt_data
 from bpf.verifier.access.regs import mark_not_init, mark_unknown, release_reference
 from bpf.verifier.access.trust import in_rcu_section, in_sleepable, leave_rcu_section
-from bpf.verifier.calls import kfuncs
+from bpf.verifier.calls import graph, kfuncs
 from bpf.verifier.calls.arg_match import is_scalar_struct
 from bpf.verifier.calls.kfunc_args import check_kfunc_args
 from bpf.verifier.calls.kfunc_meta import KfuncCall
+from bpf.verifier.calls.subprog import call_subprog, set_timer_callback_state
 from bpf.verifier.context.btf_walk import is_scalar, resolve_size, type_by_id, type_text
 from bpf.verifier.domain.state import Value, known_zero
 from bpf.verifier.domain.types import (
@@ -31,7 +32,7 @@ from bpf.verifier.domain.types import (
     PTR_TRUSTED,
     PTR_UNTRUSTED,
 )
-from bpf.verifier.env import Env
+from bpf.verifier.env import Env, Rejected
 from bpf.versions.program_types import types_where
 
 _MAX_PERCPU_OBJECT: Final = 512  # BPF_GLOBAL_PERCPU_MA_MAX_SIZE
@@ -48,6 +49,7 @@ def check_call(env: Env, call: KfuncCall) -> None:
         env.reject(EACCES, f"program must be sleepable to call sleepable kfunc {call.name}")
     check_kfunc_args(env, call)
     _check_drop_in_nmi(env, call)
+    _call_back(env, call)
     if call.has(kfuncs.KF_RCU_PROTECTED) and env.rules.protection_at_call and not in_rcu_section(env):
         env.reject(EACCES, f"kernel func {call.name} requires RCU critical section protection")
     _sections(env, call)
@@ -55,8 +57,27 @@ def check_call(env: Env, call: KfuncCall) -> None:
         number = env.regs[call.release_regno].value.ref_obj_id
         if not release_reference(env, number):
             env.reject(EINVAL, f"kfunc {call.name}#{call.func_id} reference has not been acquired before")
+    if call.plain in graph.ADDS:
+        graph.give_away(env, call)
     for reg in env.regs[:6]:
         mark_not_init(env, reg)
+
+
+_CALLBACK_STATES: Final = {
+    "bpf_rbtree_add": graph.set_add_callback_state,
+    "bpf_wq_set_callback": set_timer_callback_state,
+}
+
+
+def _call_back(env: Env, call: KfuncCall) -> None:
+    """A function of the program that the kernel function calls, now or later, is walked, too."""
+    set_state = _CALLBACK_STATES.get(call.plain)
+    if set_state is None:
+        return
+    try:
+        call_subprog(env, env.insns[env.insn_idx], call.subprogno, set_state)
+    except Rejected as refused:
+        env.reject(refused.errno, f"kfunc {call.name}#{call.func_id} failed callback verification")
 
 
 def finish_call(env: Env, call: KfuncCall) -> None:
@@ -89,6 +110,8 @@ def _check_drop_in_nmi(env: Env, call: KfuncCall) -> None:
 
 def _sections(env: Env, call: KfuncCall) -> None:
     held = env.cur.held
+    if held.rcu:
+        graph.check_section_in_callback(env, call)
     rcu = (call.name == "bpf_rcu_read_lock") - (call.name == "bpf_rcu_read_unlock")
     preempt = (call.name == "bpf_preempt_disable") - (call.name == "bpf_preempt_enable")
     sleeps = call.has(kfuncs.KF_SLEEPABLE)
@@ -120,7 +143,7 @@ def set_result(env: Env, call: KfuncCall) -> int:
     r0 = env.regs[BPF_REG_0]
     t = btf.resolved(call.proto.type)
     acquires = call.has(kfuncs.KF_ACQUIRE)
-    plain = call.name.removesuffix("_impl")
+    plain = call.plain
     if (
         acquires
         and not (t.kind is Kind.PTR and btf.resolved(t.type).kind in COMPOSITES)
@@ -144,6 +167,8 @@ def set_result(env: Env, call: KfuncCall) -> int:
         value.ref_obj_id = env.acquire_reference(env.insn_idx)
         if call.may_give_null or env.rules.acquired_trusted:
             value.id = value.ref_obj_id
+    elif call.plain in graph.LOOKS:
+        value = graph.not_owned(env, value)
     if value.type & MEM_ALLOC and not value.id and _has_lock(env, value):
         value.id = env.new_id()
     r0.value = value
@@ -225,9 +250,9 @@ def _cast(env: Env, call: KfuncCall) -> Value:
             env.reject(EINVAL, f"Unknown type ID {call.constant} passed to kfunc bpf_rdonly_cast")
         if t.kind is Kind.VOID:
             return known_zero(PTR_TO_MEM | MEM_RDONLY | PTR_UNTRUSTED)
-        if t.kind is not Kind.STRUCT:
+        if t.kind not in COMPOSITES:
             env.reject(EINVAL, "kfunc bpf_rdonly_cast type ID argument must be of a struct or void")
-    elif t is None or t.kind is not Kind.STRUCT:
+    elif t is None or t.kind not in COMPOSITES:
         env.reject(EINVAL, "kfunc bpf_rdonly_cast type ID argument must be of a struct")
     return known_zero(PTR_TO_BTF_ID | PTR_UNTRUSTED, env.vmlinux, t.id)
 
@@ -254,4 +279,5 @@ _SPECIAL: Final = {
     "bpf_rdonly_cast": _cast,
     "bpf_dynptr_slice": _slice,
     "bpf_dynptr_slice_rdwr": _slice,
+    **dict.fromkeys(graph.LOOKS | graph.TAKES, graph.result),
 }

@@ -28,7 +28,7 @@ def check_sections_left(env: Env, what: str) -> None:
     if held.rcu:
         env.reject(EINVAL, "bpf_rcu_read_unlock is missing")
     if held.preempt:
-        are = " is" if held.preempt == 1 else "s are"
+        are = " is" if held.preempt == 1 else "(s) are"
         env.reject(EINVAL, f"{held.preempt} bpf_preempt_enable{are} missing")
 
 

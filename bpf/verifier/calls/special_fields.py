@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.errno import EACCES, EFAULT, EINVAL
 from bpf import uapi
+from bpf.btf.record import KPTRS
 from bpf.helpers.rows import FuncProto
+from bpf.maps.info import kptr_field
 from bpf.verifier.access.map_access import kptr_at
+from bpf.verifier.calls import graph
 from bpf.verifier.domain.bounds import s32, s64
 from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.state import Value
@@ -53,6 +56,8 @@ def _place_in_object(env: Env, v: Value, regno: int) -> tuple[int, int]:
 
 def spin_lock(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
     """process_spin_lock()."""
+    if env.rules.fields_recorded and graph.in_order_callback(env):
+        env.reject(EACCES, "can't spin_{lock,unlock} in rbtree cb")
     local = is_ptr_alloc_obj(v.type)
     owner = v.raw1 if local else v.map
     if local:
@@ -67,13 +72,15 @@ def spin_lock(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: F
     if meta.func_id == uapi.BPF_FUNC_spin_lock:
         if state.held.lock is not None:
             _refuse(env, "Locking two bpf_spin_locks are not allowed")
-        state.held = state.held._replace(lock=owner, lock_id=v.id)
+        state.held = state.held._replace(lock=owner, lock_id=v.id, before_lock=tuple(ref[0] for ref in env.frame.refs))
         return
     if state.held.lock is None:
         _refuse(env, "bpf_spin_unlock without taking a lock")
     if state.held.lock_id != v.id or (env.rules.fields_recorded and state.held.lock is not owner):
         _refuse(env, "bpf_spin_unlock of different lock")
-    state.held = state.held._replace(lock=None, lock_id=0)
+    if env.rules.fields_recorded:
+        graph.forget_not_owned(env)
+    state.held = state.held._replace(lock=None, lock_id=0, before_lock=())
 
 
 def timer(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
@@ -88,10 +95,27 @@ def timer(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncP
     meta.map_ptr = v.map
 
 
+def _kptr_in_object(env: Env, v: Value, regno: int, meta: CallMeta) -> None:
+    if v.var_off[1]:
+        _refuse(env, f"R{regno} doesn't have constant offset. kptr has to be at the constant offset")
+    record = env.struct_meta(v.raw1, v.raw2)
+    if record is None or not record.has(*KPTRS):
+        _refuse(env, f"R{regno} has no valid kptr")
+    at = s32(v.off + v.var_off[0])
+    found = record.at(at & 0xFFFFFFFF, KPTRS)
+    if found is None:
+        env.reject(EACCES, f"off={at} doesn't point to kptr")
+    field = kptr_field(found, v.raw1, env.vmlinux)
+    if not field.referenced:
+        env.reject(EACCES, f"off={at} kptr isn't referenced kptr")
+    meta.kptr = field
+
+
 def kptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
     """process_kptr_func()."""
     if is_ptr_alloc_obj(v.type):
-        env.reject(ENOTSUPP, "kernel pointers in objects of programs are not simulated")
+        _kptr_in_object(env, v, arg + 1, meta)
+        return
     m = v.map
     btf_first = env.rules.kptrs_in_objects and m.btf is None
     if v.var_off[1] and not btf_first:

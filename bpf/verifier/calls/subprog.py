@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
 from arch.abi.limits import S64_MAX, U64_MAX
-from bpf import uapi
 from bpf.btf.codec import GLOBAL, Kind
 from bpf.isa.insn import BPF_REG_0, Insn
 from bpf.maps.types import row_of
@@ -20,7 +19,7 @@ from bpf.verifier.access.slot_objects import DYNPTR_LOCAL
 from bpf.verifier.access.trust import in_sleepable
 from bpf.verifier.calls.arg_match import check_subprog_call
 from bpf.verifier.calls.moved_packets import forget_packet_pointers, function_may_sleep, function_moves_packet
-from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
+from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS, calls_back_later
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
     REG_LIVE_READ64,
@@ -70,11 +69,12 @@ def call_subprog(env: Env, insn: Insn, subprog: int, set_callee_state: SetCallee
         _skip_global(env, subprog, caller)
         return
     if set_callee_state is not _set_callee_state:
-        if insn.imm not in CALLBACK_CALLING_HELPERS:
+        kfunc = env.kfunc_name(insn)
+        if not kfunc and insn.imm not in CALLBACK_CALLING_HELPERS:
             name = f"bpf_{HELPER_NAMES[insn.imm]}#{insn.imm}"
             env.reject(EFAULT, f"verifier bug: helper {name} is not marked as callback-calling")
-        if insn.imm == uapi.BPF_FUNC_timer_set_callback:
-            _push_timer_callback(env, subprog, caller, set_callee_state)
+        if calls_back_later(insn, kfunc):
+            _push_later_callback(env, subprog, caller, set_callee_state, kfunc)
             return
         if env.rules.callbacks_are_loops:
             _push_callback(env, subprog, caller, set_callee_state)
@@ -175,10 +175,14 @@ def _push_callback(env: Env, subprog: int, caller: FuncState, set_callee_state: 
     caller.callback_depth = 0
 
 
-def _push_timer_callback(env: Env, subprog: int, caller: FuncState, set_callee_state: SetCalleeState) -> None:
-    """The callback runs later, so it is a path of its own; the caller just goes on."""
+def _push_later_callback(
+    env: Env, subprog: int, caller: FuncState, set_callee_state: SetCalleeState, kfunc: str
+) -> None:
+    """The callback runs later, so it is a path of its own; the caller just goes on.  That of a work queue may sleep."""
     env.subprogs[subprog].is_async_cb = True
     state = env.push_async_cb(env.subprogs[subprog].start, env.insn_idx, subprog)
+    if kfunc:
+        state.held = state.held._replace(sleepable=True)
     callee = state.frames[0]
     callee.async_entry_cnt = caller.async_entry_cnt + 1
     set_callee_state(env, caller, callee, env.insn_idx)

@@ -349,10 +349,14 @@ def _check_same_arg(env: Env, btf: Btf, names: tuple[str, str], i: int, t1: BtfT
         )
 
 
+_SLEEPING_TARGETS: Final = ("bpf_fentry_test1",)  # results may be modified, KF_SLEEPABLE: bpf_test_modify_return_ids
+
+
 def _check_sleepable(env: Env, name: str) -> None:
     kind = env.request.prog_type
     if kind == uapi.BPF_PROG_TYPE_TRACING:
         fine = name not in attach_rules.NON_SLEEPABLE_ERROR_INJECT and is_error_injectable(env, name)
+        fine = fine or (name in _SLEEPING_TARGETS and env.rules.test_function_sleeps)
     else:
         hooks = attach_rules.SLEEPABLE_LSM_HOOKS if env.rules.sleepable_lsm_hooks else _FIRST_SLEEPABLE_HOOK
         fine = kind == uapi.BPF_PROG_TYPE_LSM and name in hooks

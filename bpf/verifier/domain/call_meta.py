@@ -26,6 +26,7 @@ class CallMeta:
     msize_max_value: int = 0
     ret_btf: Btf | None = None
     ret_btf_id: int = 0
+    own_percpu: bool = False  # it is an object of the program's own that every processor has
     subprogno: int = 0
     kptr: KptrField | None = None
     uninit_dynptr_regno: int = 0

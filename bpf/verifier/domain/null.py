@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bpf import uapi
+from bpf.btf.record import WORKQUEUE
 from bpf.verifier.domain.state import Reg, Value
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
@@ -26,7 +27,7 @@ def not_null(v: Value) -> Value:
     if m.inner is not None:
         new.type = CONST_PTR_TO_MAP
         new.raw1 = m.inner
-        if m.inner.timer_off >= 0:
+        if m.inner.timer_off >= 0 or (m.inner.record is not None and m.inner.record.has(WORKQUEUE)):
             new.raw2 = v.id
     elif m.map_type == uapi.BPF_MAP_TYPE_XSKMAP:
         new.type = PTR_TO_XDP_SOCK

@@ -424,6 +424,7 @@ class Held(NamedTuple):
 
     lock: Hashable = None  # the map, or the BTF of the object, whose bpf_spin_lock is held
     lock_id: int = 0  # id of the value or object it lies in
+    before_lock: tuple[int, ...] = ()  # references held when it was taken
     rcu: int = 0  # read sections entered
     preempt: int = 0  # how often preemption was disabled
     sleepable: bool = False  # the program may sleep here

@@ -16,7 +16,8 @@ def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
     refs = [ref[0] for ref in frame.refs]
     held = env.cur.held
     if held.lock is not None and env.rules.locks_among_references:
-        refs.append(held.lock_id)
+        older = sum(number in held.before_lock for number in refs)
+        refs.insert(older if env.rules.references_in_order else len(refs), held.lock_id)
     if print_all:
         env.log.write_state(env.style.state_text(frame, -1, -1, refs))
     else:

@@ -45,6 +45,7 @@ from bpf.verifier.domain.types import (
     PTR_UNTRUSTED,
     SCALAR_VALUE,
     base_type,
+    is_non_owning_ref,
 )
 from bpf.versions.verifier_rules import rules_of
 
@@ -212,6 +213,8 @@ def _value_attributes(v: Value) -> list[str]:
         found.append(f"id={v.id}")
     if v.ref_obj_id and base in _REFERENCED:
         found.append(f"ref_obj_id={v.ref_obj_id}")
+    if is_non_owning_ref(v.type):
+        found.append("non_own_ref")
     if v.type != SCALAR_VALUE:
         found.append(f"off={v.off}")
     if base in (PTR_TO_PACKET, PTR_TO_PACKET_META):
@@ -314,8 +317,8 @@ def state_text(frame: FuncState, regs: int, slots: int, refs: Sequence[int]) -> 
         for number, slot in enumerate(frame.stack):
             if (slots >> number) & 1 and slot.kinds != INVALID_SLOT:
                 parts.append(slot_text(number, slot))
-    if refs:
-        parts.append(" refs=" + ",".join(map(str, refs)))
+    if refs and refs[0]:
+        parts.append(" refs=" + ",".join(str(number) for number in refs if number))
     if frame.in_callback_fn:
         parts.append(" cb")
     if frame.in_async_callback_fn:

@@ -46,6 +46,7 @@ from bpf.verifier.domain.types import (
     PTR_UNTRUSTED,
     SCALAR_VALUE,
     base_type,
+    is_non_owning_ref,
 )
 from bpf.verifier.log.log import LIVENESS, SLOT_CHARS, StateStyle, as_s64, reg_type_str, slot_offset
 
@@ -133,6 +134,8 @@ def _attributes(v: Value, folded: bool) -> str:
         found.append(f"parent_id={v.raw2}")  # of a slice, its dynptr
     elif v.ref_obj_id and v.ref_obj_id != v.id:
         found.append(f"parent_id={v.ref_obj_id}")
+    if is_non_owning_ref(v.type):
+        found.append("non_own_ref")
     if base in _MAP_POINTERS:
         if v.map.name:
             found.append(f"map={v.map.name}")
@@ -225,8 +228,8 @@ class _Writer:
                 else:
                     parts.append(self.slot(frame, number, slot))
             number += 1
-        if refs:
-            parts.append(" refs=" + ",".join(map(str, refs)))
+        if refs and refs[0]:
+            parts.append(" refs=" + ",".join(str(number) for number in refs if number))
         if frame.in_callback_fn:
             parts.append(" cb")
         if frame.in_async_callback_fn:

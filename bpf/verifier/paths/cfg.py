@@ -27,7 +27,7 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH
 from bpf.verifier.calls.kfunc import add_kfunc_call, asks_iterator
-from bpf.verifier.domain.callbacks import calls_back_now
+from bpf.verifier.domain.callbacks import calls_back_later, calls_back_now
 from bpf.verifier.domain.state import MAX_BPF_STACK
 from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
 from bpf.verifier.lines.source import verbose_linfo
@@ -191,10 +191,11 @@ class _Walk:
         if op == BPF_EXIT:
             return False
         if op == BPF_CALL:
-            if insn.imm == uapi.BPF_FUNC_timer_set_callback:
+            kfunc = env.kfunc_name(insn)
+            if calls_back_later(insn, kfunc):
                 # the callback is another path, which must find a checkpoint here
                 env.aux[here].prune_point = True
-            if env.rules.callbacks_are_loops and calls_back_now(insn):
+            if env.rules.callbacks_are_loops and calls_back_now(insn, kfunc):
                 aux = env.aux[here]
                 aux.calls_callback = aux.force_checkpoint = aux.prune_point = aux.jmp_point = True
             if insn.src_reg == BPF_PSEUDO_KFUNC_CALL and env.rules.slot_objects and asks_iterator(env, insn):

@@ -52,6 +52,7 @@ from bpf.verifier.access.regs import (
     mark_unknown,
     settle_bounds,
 )
+from bpf.verifier.calls import graph
 from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
 from bpf.verifier.calls.kfunc import check_kfunc_call
 from bpf.verifier.calls.sections import check_sections_in, check_sections_left
@@ -190,7 +191,8 @@ def _map_pointer(env: Env, kind: int) -> Value:
     aux = env.aux[env.insn_idx]
     m = env.used_maps[aux.map_index]
     if kind in (BPF_PSEUDO_MAP_VALUE, BPF_PSEUDO_MAP_IDX_VALUE):
-        number = env.new_id() if m.spin_lock_off >= 0 else 0
+        locked = m.spin_lock_off >= 0 and not env.rules.fields_recorded  # since 6.2 it is one value (d0d78c1df9b1)
+        number = env.new_id() if locked else 0
         return known_zero(PTR_TO_MAP_VALUE, m, off=aux.map_off, number=number)
     if kind in (BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_IDX):
         return known_zero(CONST_PTR_TO_MAP, m)
@@ -236,7 +238,10 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
 # ---- jumps ----
 
 
-def _allowed_under_lock(env: Env, func_id: int) -> bool:
+def _allowed_under_lock(env: Env, insn: Insn) -> bool:
+    if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
+        return graph.callable_under_lock(env, insn)
+    func_id = insn.imm
     return func_id == uapi.BPF_FUNC_spin_unlock or (
         func_id == uapi.BPF_FUNC_kptr_xchg and env.rules.exchange_under_lock
     )
@@ -254,7 +259,7 @@ def _check_call(env: Env, insn: Insn) -> None:
         env.reject(EINVAL, "BPF_CALL uses reserved fields")
     own = kind == BPF_PSEUDO_CALL and not env.rules.locks_across_functions
     other = kind != BPF_PSEUDO_CALL
-    if env.cur.held.lock is not None and (own or (other and not _allowed_under_lock(env, insn.imm))):
+    if env.cur.held.lock is not None and (own or (other and not _allowed_under_lock(env, insn))):
         env.reject(EINVAL, "function calls are not allowed while holding a lock")
     if kind == BPF_PSEUDO_CALL:
         check_func_call(env, insn)
@@ -412,7 +417,7 @@ def _check_exit(env: Env, insn: Insn) -> bool:
     if insn.src_kind == BPF_X or insn.imm or insn.src_reg or insn.dst_reg or insn.cls == BPF_JMP32:
         env.reject(EINVAL, "BPF_EXIT uses reserved fields")
     returns = len(env.cur.frames) > 1 and env.rules.locks_across_functions
-    if env.cur.held.lock is not None and not returns:
+    if env.cur.held.lock is not None and not returns and not graph.in_order_callback(env):
         last = "BPF_EXIT instruction in main prog cannot be used inside bpf_spin_lock-ed region"
         env.reject(EINVAL, last if env.rules.sections_end_with_program else "bpf_spin_unlock is missing")
     if not env.rules.sections_end_with_program:

@@ -81,6 +81,7 @@ from bpf.verifier.domain.types import (
     SCALAR_VALUE,
     base_type,
     has_unsafe_modifiers,
+    is_ptr_alloc_obj,
 )
 from bpf.verifier.env import Env, release_reference_state
 from bpf.verifier.lines.state import print_after_jump
@@ -328,7 +329,7 @@ def _find_equal_scalars(state: VerifierState, known: Reg) -> None:
 
 
 def _null_or_not(env: Env, v: Value, is_null: bool, keeps_id: bool) -> Value:
-    if v.smin or v.smax or v.var_off != (0, 0) or v.off:
+    if v.smin or v.smax or v.var_off != (0, 0) or (v.off and not is_ptr_alloc_obj(v.type)):
         return v  # arithmetic on it was not allowed, so this does not happen
     if is_null:
         new = v.with_type(SCALAR_VALUE)

@@ -57,6 +57,7 @@ _CALLBACKS: Final = {
     uapi.BPF_FUNC_find_vma: (3, 4, 3),
     uapi.BPF_FUNC_user_ringbuf_drain: (2, 3, 2),
 }
+_KFUNC_CALLBACK: Final = (3, 0, 0)  # bpf_rbtree_add(): its callback gets nothing of the caller's
 
 # A pointer into the stack: (frame, its possible offsets; none: any); or (-1, frames as bits): nobody knows into which.
 # () is no such pointer, None what no path has brought yet.
@@ -263,15 +264,17 @@ class StackLiveness:
             callee = self._callee(idx)
             arguments[1:6] = point.regs[1:6]
         elif self.env.aux[idx].calls_callback:
-            func_reg, given_reg, gets_reg = _CALLBACKS[insn.imm]
+            kfunc = self.env.kfunc_name(insn)
+            func_reg, given_reg, gets_reg = _KFUNC_CALLBACK if kfunc else _CALLBACKS[insn.imm]
             known = self.constants[idx][func_reg]
             if known is None or known.kind != "function":
-                if point.regs[given_reg]:
+                if given_reg and point.regs[given_reg]:
                     for frame in range(caller.depth + 1):
                         caller.read(frame, idx, _EVERYTHING)
                 return
             callee = known.number
-            arguments[gets_reg] = point.regs[given_reg]
+            if given_reg:
+                arguments[gets_reg] = point.regs[given_reg]
         else:
             return
         if callee is None or callee < 0 or not any(arguments):
