@@ -52,6 +52,17 @@ def cpu_ns(work: Callable[[], object]) -> float:
     return float(time.process_time_ns() - start)
 
 
+def each_ns(work: Callable[[], object], turns: int, count: int = 7) -> list[float]:
+    """Nanoseconds of processor time that one turn takes, in each of some rounds."""
+    samples = []
+    for _ in range(count):
+        start = time.process_time_ns()
+        for _ in range(turns):
+            work()
+        samples.append((time.process_time_ns() - start) / turns)
+    return samples
+
+
 def rounds(count: int, *works: Callable[[], float]) -> list[list[float]]:
     """Samples of several measurements, taken in turn."""
     samples: list[list[float]] = [[] for _ in works]

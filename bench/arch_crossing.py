@@ -1,6 +1,6 @@
 """What a crossing between the emulated CPU and Python costs, per architecture, in nanoseconds.
 
-    python bench/arch_crossing.py [ARCH...]
+    python -m bench.arch_crossing [ARCH...] [--json]
 
 call: a kernel function calls an empty kernel function (two hypercalls and a real call); syscall: user mode, kernel
 entry, one Python handler, return to user mode; probe: a probe on a kernel function whose handler gets struct pt_regs;
@@ -12,11 +12,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-TURNS = 100_000
+from bench._rows import ROOT, Row, report
+
+ROUNDS, TURNS = 3, 40_000
 
 # For ever: getpid().
 GETPID_LOOP = {
@@ -38,9 +39,9 @@ def load(name: str) -> Any:
 
 
 def timed(run: Any, turns: int) -> float:
-    start = time.perf_counter_ns()
+    start = time.process_time_ns()
     run()
-    return (time.perf_counter_ns() - start) / turns
+    return (time.process_time_ns() - start) / turns
 
 
 def calls(machine: Any) -> float:
@@ -112,16 +113,30 @@ def switches(machine: Any) -> float:
 
 def main() -> None:
     conftest = load("conftest")
-    names = sys.argv[1:] or list(GETPID_LOOP)
-    print(f"{'':10}{'call':>10}{'syscall':>10}{'probe':>10}{'switch':>10}   ns")
+    names = [word for word in sys.argv[1:] if not word.startswith("-")] or list(GETPID_LOOP)
+
+    def fresh(name: str, measure: Callable[[Any], float]) -> float:
+        machine = conftest.Tiny(name)
+        took = measure(machine)
+        machine.cpu.close()
+        return took
+
+    rows = []
     for name in names:
-        row = []
-        for measure in (calls, system_calls, lambda m: system_calls(m, probe=True), switches):
-            machine = conftest.Tiny(name)
-            row.append(measure(machine))
-            machine.cpu.close()
-        call, syscall, probed, switch = row
-        print(f"{name:10}{call:10.0f}{syscall:10.0f}{probed - syscall:10.0f}{switch:10.0f}")
+        call, syscall, probed, switch = (
+            [fresh(name, measure) for _ in range(ROUNDS)]
+            for measure in (calls, system_calls, lambda m: system_calls(m, probe=True), switches)
+        )
+        rows += [
+            Row(f"{name}: a kernel call", call),
+            Row(f"{name}: a system call's way in and out", syscall),
+            Row(
+                f"{name}: a probe hit",
+                [max(after - before, 0.0) for before, after in zip(syscall, probed, strict=True)],
+            ),
+            Row(f"{name}: a switch of tasks", switch),
+        ]
+    report(rows)
 
 
 if __name__ == "__main__":

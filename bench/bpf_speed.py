@@ -1,7 +1,8 @@
-"""How quick the BPF floor is: classic verifier, maps, interpreter, a whole probe program.  Run: python bench/bpf_speed.py
+"""How quick the BPF floor is: classic verifier, maps, interpreter, a whole probe program.
 
-Each line is the best of a few repetitions on an otherwise idle machine.  Targets: 100,000 verifier steps and 4 million
-interpreted instructions a second.
+    python -m bench.bpf_speed [--json]
+
+Nanoseconds of processor time: of a verified instruction, an interpreted one, an operation of a map, a run of the program.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 
 from arch.abi.version import KernelVersion
 from arch.memory import FlatMemory
+from bench._rows import Row, report
 from bpf.core.load import LoadAttr, prog_load
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
@@ -22,18 +24,14 @@ from bpf.verifier.classic.verifier import verify
 REPETITIONS = 3
 
 
-def best(work: Callable[[], int]) -> float:
-    """Operations per second."""
-    rates = []
+def row(what: str, work: Callable[[], int]) -> Row:
+    """`work` says how many operations it was."""
+    samples = []
     for _ in range(REPETITIONS):
-        start = time.perf_counter()
+        start = time.process_time_ns()
         count = work()
-        rates.append(count / (time.perf_counter() - start))
-    return max(rates)
-
-
-def show(what: str, rate: float, unit: str) -> None:
-    print(f"{what:44} {rate:14,.0f} {unit}/s")
+        samples.append((time.process_time_ns() - start) / count)
+    return Row(what, samples)
 
 
 def many_paths() -> str:
@@ -131,16 +129,19 @@ def probe(version: KernelVersion) -> Callable[[], int]:
 
 
 def main() -> None:
-    show("classic verifier, no log", best(classic_verifier(0)), "steps")
-    show("classic verifier, log", best(classic_verifier(1)), "steps")
-    show("interpreter, arithmetic", best(interpreter("r0 += r1\nr2 = r0\nw3 = w2\nr2 ^= 5", 4)), "insns")
-    show("interpreter, stack", best(interpreter("*(u64 *)(r10 -8) = r1\nr2 = *(u64 *)(r10 -8)", 2)), "insns")
+    rows = [
+        row("an instruction in the classic verifier (4.1)", classic_verifier(0)),
+        row("... with its log", classic_verifier(1)),
+        row("an interpreted instruction of arithmetic", interpreter("r0 += r1\nr2 = r0\nw3 = w2\nr2 ^= 5", 4)),
+        row("... of the stack", interpreter("*(u64 *)(r10 -8) = r1\nr2 = *(u64 *)(r10 -8)", 2)),
+    ]
     for version in (KernelVersion.parse("4.1"), KernelVersion.parse("6.1")):
         label = str(version)
         for kind, name in ((2, "array"), (1, "hash")):
             for what in ("look up", "update", "walk"):
-                show(f"{name} map of {label}, {what}", best(map_operations(kind, what, version)), "ops")
-        show(f"kprobe program that counts, {label}", best(probe(version)), "runs")
+                rows.append(row(f"{name} map of {label}, from Python: {what}", map_operations(kind, what, version)))
+        rows.append(row(f"a run of a program that counts, {label}", probe(version)))
+    report(rows)
 
 
 if __name__ == "__main__":

@@ -9,18 +9,16 @@ outside, nanoseconds per event; and the same event with the classic filter, whic
 
 from __future__ import annotations
 
-import json
-import statistics
-import sys
-import time
 from collections.abc import Callable
 
 import simkernel
 from arch.abi.fcntl import O_WRONLY
+from bench._rows import Row, each_ns, report
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import BPF_PROG_TYPE_TRACING_FILTER, DEBUGFS, bpf_prog_load
 
-ROUNDS, TURNS = 7, 4_000
+TURNS = 4_000
+DISCARDED = "program discards"
 EVENT = DEBUGFS + "events/sched/sched_switch/"
 # Look at arg2 (the task that comes) as a filter would, and answer.
 PROGRAM = """
@@ -34,8 +32,8 @@ PROGRAM = """
 """
 
 
-def measure(setup: Callable[[simkernel.Machine], None]) -> tuple[float, float]:
-    """(best, median) nanoseconds of one event on a machine prepared by `setup`."""
+def measure(setup: Callable[[simkernel.Machine], None]) -> list[float]:
+    """Nanoseconds of one event on a machine prepared by `setup`, in each round."""
     machine = simkernel.boot(kernel="3.20-rfc")
     task = machine.session.task
     task.write_file(DEBUGFS + "buffer_size_kb", "1408")
@@ -43,15 +41,14 @@ def measure(setup: Callable[[simkernel.Machine], None]) -> tuple[float, float]:
     k = machine.kernel
     point = k.observer.tracing.tracepoints["sched_switch"]
     current = k.current.addr if k.current else k.tasks.init.addr
-    rounds = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter_ns()
-        for _ in range(TURNS):
-            if point.active:  # as the tracepoint's static branch does
-                point.fire(0, current, current, 0)
-        rounds.append((time.perf_counter_ns() - start) / TURNS)
+
+    def fire() -> None:
+        if point.active:  # as the tracepoint's static branch does
+            point.fire(0, current, current, 0)
+
+    samples = each_ns(fire, TURNS)
     machine.close()
-    return min(rounds), statistics.median(rounds)
+    return samples
 
 
 def program(answer: int) -> Callable[[simkernel.Machine], None]:
@@ -80,23 +77,24 @@ ROWS: tuple[tuple[str, Callable[[simkernel.Machine], None]], ...] = (
     ("event off", lambda machine: None),
     ("event on, stored", enabled()),
     ("classic filter discards", enabled("prev_pid == 77777")),
-    ("program discards", program(0)),
+    (DISCARDED, program(0)),
     ("program lets it be stored", program(1)),
 )
 
 
 def main() -> None:
-    results = {name: measure(setup) for name, setup in ROWS}
-    if "--json" in sys.argv:
-        print(json.dumps({name: {"best_ns": best, "median_ns": median} for name, (best, median) in results.items()}))
-        return
-    print(f"{'':28} {'best':>9} {'median':>9}  ns per event")
-    for name, (best, median) in results.items():
-        print(f"{name:28} {best:9.0f} {median:9.0f}")
-    stored, kept, dropped = (results[ROWS[n][0]][0] for n in (1, 4, 3))
-    print(f"an event that a program discards costs {dropped / kept:.2f} of one it lets through,")
-    print(f"{dropped / stored:.2f} of one that is stored without a program,")
-    print(f"and {dropped / results[ROWS[2][0]][0]:.2f} of the classic filter that discards")
+    """Print the rows; what a program discards is also compared with the other ways."""
+    samples = {name: measure(setup) for name, setup in ROWS}
+    peers = {
+        DISCARDED: {
+            "one that a program lets through": samples["program lets it be stored"],
+            "one that is stored without a program": samples["event on, stored"],
+            "one that the filter of tracefs discards": samples["classic filter discards"],
+        }
+    }
+    report(
+        [Row(f"sched_switch of 3.20-rfc: {name}", found, peers=peers.get(name, {})) for name, found in samples.items()]
+    )
 
 
 if __name__ == "__main__":

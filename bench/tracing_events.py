@@ -1,35 +1,18 @@
 """What tracing costs without a CPU: an event nobody listens to, a record, its text, a kprobe hit, a filter.
 
-    python bench/tracing_events.py [--json]
+    python -m bench.tracing_events [--json]
 
-Nanoseconds per operation: the best and the median of seven rounds.  Uses the fake machine of tests/tracing.
+Nanoseconds of processor time per operation, seven rounds.  Uses the fake machine of tests/tracing.
 """
 
 from __future__ import annotations
 
-import json
-import statistics
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from bench._rows import Row, each_ns, report
 from tests.tracing.fakes import Program, cat, echo, machine
 
-ROUNDS, TURNS = 7, 5_000
-
-
-def measure(operation: Callable[[], object], turns: int = TURNS) -> tuple[float, float]:
-    """(best, median) nanoseconds of one turn."""
-    rounds = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter_ns()
-        for _ in range(turns):
-            operation()
-        rounds.append((time.perf_counter_ns() - start) / turns)
-    return min(rounds), statistics.median(rounds)
+TURNS = 5_000
 
 
 def nobody_listens() -> Callable[[], object]:
@@ -101,13 +84,8 @@ ROWS: tuple[tuple[str, Callable[[], Callable[[], object]]], ...] = (
 
 
 def main() -> None:
-    results = {name: measure(make()) for name, make in ROWS}
-    if "--json" in sys.argv:
-        print(json.dumps({name: {"best_ns": best, "median_ns": median} for name, (best, median) in results.items()}))
-        return
-    print(f"{'':34} {'best':>9} {'median':>9}  ns")
-    for name, (best, median) in results.items():
-        print(f"{name:34} {best:9.0f} {median:9.0f}")
+    """Print the rows."""
+    report([Row(name, each_ns(make(), TURNS)) for name, make in ROWS])
 
 
 if __name__ == "__main__":

@@ -1,26 +1,25 @@
 """What a user probe costs: a uprobe, a uretprobe with it, and a static probe with three arguments fetched.
 
-    python bench/uprobe.py [--json]
+    python -m bench.uprobe [--json]
 
-Nanoseconds of the host per hit: the median of three rounds of the sample server, less the same run without probes.
+Nanoseconds of processor time per hit: each round of the sample server, less the middle one without probes.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 import time
 from pathlib import Path
 
 import simkernel
+from bench._rows import Row, report
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 REQUESTS, ROUNDS = 2000, 3
 
 
-def run_ns(name: str | None, program: str | None = None) -> float:
-    """Median time of one run of the server with some programs of an object attached."""
+def runs_ns(name: str | None, program: str | None = None) -> list[float]:
+    """Rounds of the server with some programs of an object attached."""
     machine = simkernel.boot(binds=[(str(SAMPLES / "bin" / "x86_64"), "/samples", False)])
     if name is not None:
         obj = machine.session.open(str(SAMPLES / "obj" / "x86_64" / f"{name}.bpf.o"))
@@ -30,27 +29,26 @@ def run_ns(name: str | None, program: str | None = None) -> float:
         obj.attach()
     rounds = []
     for _ in range(ROUNDS + 1):
-        start = time.perf_counter_ns()
+        start = time.process_time_ns()
         machine.run(["/samples/server", str(REQUESTS)])
-        rounds.append(time.perf_counter_ns() - start)
+        rounds.append(float(time.process_time_ns() - start))
     machine.close()
-    return statistics.median(rounds[1:])
+    return rounds[1:]
 
 
-def results() -> dict[str, float]:
-    """Name -> nanoseconds per hit."""
-    bare = run_ns(None)
-    return {
-        "uprobe with a program (two map operations)": (run_ns("functions", "answer_begins") - bare) / REQUESTS,
-        "uretprobe with a program": (run_ns("functions", "answer_ends") - bare) / REQUESTS,
-        "static probe, two arguments and a string": (run_ns("requests", "request") - bare) / REQUESTS,
-    }
+ROWS = (
+    # name                                           object       program
+    ("uprobe with a program (two map operations)", "functions", "answer_begins"),
+    ("uretprobe with a program", "functions", "answer_ends"),
+    ("static probe, two arguments and a string", "requests", "request"),
+)
+
+
+def main() -> None:
+    """Print the rows."""
+    bare = statistics.median(runs_ns(None))
+    report([Row(name, [(took - bare) / REQUESTS for took in runs_ns(*what)]) for name, *what in ROWS])
 
 
 if __name__ == "__main__":
-    found = results()
-    if "--json" in sys.argv:
-        print(json.dumps(found, indent=1))
-    else:
-        for what, nanoseconds in found.items():
-            print(f"{nanoseconds:10.0f} ns  {what}")
+    main()

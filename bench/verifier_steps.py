@@ -1,13 +1,20 @@
-"""How many instructions a second the modern verifier walks, and how much memory a million of them take.
+"""What an instruction costs the modern verifier, and how much memory a million of them take.
 
-Run: python -m bench.verifier_steps.  Targets: 50,000 a second; the largest programs within a minute and 1 GiB.
+    python -m bench.verifier_steps [--json]
+
+Nanoseconds of processor time, and MiB.  The peer is the same verifier as machine code (SIMKERNEL_COMPILED=1, hatch_build.py):
+SIMKERNEL_BENCH_COMPILED is a Python that has it.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import resource
+import subprocess
 import time
 
+from bench._rows import ROOT, Row, report
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.isa.insn import Insn
@@ -40,19 +47,36 @@ PROGRAMS = {
 }
 
 
+def compiled() -> dict[str, list[float]]:
+    """The rows of a Python that has the verifier as machine code; nothing where there is none."""
+    python = os.environ.get("SIMKERNEL_BENCH_COMPILED")
+    if not python:
+        return {}
+    source = (
+        f"import sys; sys.path.append({str(ROOT)!r}); import runpy; runpy.run_path({__file__!r}, run_name='__main__')"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "SIMKERNEL_BENCH_COMPILED"}
+    command = [python, "-I", "-c", source, "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd="/", env=environment)
+    return {row["name"]: row["samples"] for row in json.loads(done.stdout)}
+
+
 def main() -> None:
+    """Print the rows."""
+    peers = compiled()
+    rows = []
     for name, make in PROGRAMS.items():
         insns = list(make())
         for level in (0, 1):
             request = VerifyRequest(insns, uapi.BPF_PROG_TYPE_SCHED_CLS, log_level=level, log_size=None)
-            start = time.process_time()
+            start = time.process_time_ns()
             verdict = verify(request)
-            seconds = time.process_time() - start
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-            print(
-                f"{name:28} level {level}: {verdict.insn_processed:9,} instructions, {seconds:5.1f} s, "
-                f"{verdict.insn_processed / seconds:9,.0f}/s, peak {peak} MiB, answer {verdict.ret}"
-            )
+            took = (time.process_time_ns() - start) / verdict.insn_processed
+            rows.append(Row(f"{name}, log level {level}", [took]))
+    rows.append(Row("most memory of all", [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024], "MiB"))
+    for row in rows:
+        row.peers = {"machine code": peers[row.name]} if row.name in peers else {}
+    report(rows)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ FILES = {
     "docs/architecture.md": ["-m", "docs.rooms"],
     "docs/json.md": ["-m", "docs.json_page"],
     "docs/reliability.md": ["-m", "docs.reliability_page"],
+    "docs/performance.md": ["-m", "docs.performance_page"],
     **{f"docs/concept-{name}.svg": ["-m", "docs.pictures"] for name in ("kprobe", "ring", "verifier", "usdt")},
 }
 

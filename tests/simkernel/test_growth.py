@@ -68,9 +68,11 @@ def program(m: Machine) -> None:
 
 
 def mount_umount(m: Machine) -> None:
-    task, string = m.session.task, m.session.syscalls.task.string
-    task.call("mount", string("none"), string("/tmp"), string("tmpfs"), 0, 0)
-    task.call("umount2", string("/tmp"), 0)
+    def story(u: Calls) -> Generator[Request, int, object]:
+        assert (yield u.mount("none", "/tmp", "tmpfs", 0, 0)) == 0
+        yield u.umount2("/tmp", 0)
+
+    m.wait(m.workload(story))
 
 
 def prog_load(m: Machine) -> None:

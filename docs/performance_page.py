@@ -1,0 +1,118 @@
+"""Writes docs/performance.md from the last recorded run of the benchmarks (bench/last_run.json)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+RECORD = ROOT / "bench" / "last_run.json"
+PAGE = ROOT / "docs" / "performance.md"
+
+HEAD = """# What things cost
+
+Simulated time is virtual and never depends on the host. This page is about the host's time: what one waits for. It is made by
+`docs/performance_page.py` from one recorded run of all benchmarks (`make bench`; one of them: `python -m bench machine`; `--record`
+keeps what was measured): on {processors} processors, CPython {Python}, unicorn {unicorn}, llvmlite {llvmlite}, with a load
+of {low} to {high} when benchmarks began. A row says the least of some rounds and the highest; processor time unless its benchmark says
+otherwise. Compare rows of one run, not machines: on a busy host all of them are longer, and ratios to a peer, taken in the same rounds,
+say more than numbers.
+
+Peers, where they can do the same: the **real Linux 6.1 under QEMU** without KVM, the usual way to have a kernel where there is none
+(`SIMKERNEL_BENCH_KERNEL`), programs run **natively**, by **qemu-user**, and by **Qiling**, which runs programs on unicorn with system
+calls in Python (`SIMKERNEL_BENCH_QILING`). A ratio below 1 means that it is quicker here; in brackets the lowest and the highest of the rounds.
+"""
+
+
+class Section(NamedTuple):
+    """A heading, what stands below it, and the benchmarks whose rows follow."""
+
+    title: str
+    text: str
+    names: tuple[str, ...]
+
+
+SECTIONS = (
+    Section("Programs and system calls", """
+Frequent system calls are answered in the hook of their instruction, in host code; all others go through kernel text and Python behind every
+kernel function. `SIMKERNEL_TIER=python` shows what the latter costs, with the same time and counts. A real kernel needs two seconds or more to boot.
+""", ("machine", "paths")),
+    Section("Starts, copies, growth", """
+Most of a start is Python reading some 500 modules and making their classes. What must not cost more where there is more of it is
+compared with one of few.
+""", ("start", "growth")),
+    Section("Probes, tracepoints and the programs on them", """
+What a call with an attached program or event takes, and what that added to it. A program that is used often is compiled with its helpers
+and maps, and its hits reach it without Python; the call itself stays in the hook where the handler looks at no more than arguments, results and the
+kernel's memory ([design notes](design-notes.md), "Probes on such a call's way are visited from the hook"). It goes its whole way through kernel text where a
+handler looks at other registers or the stack, a probe is inside a function, a record may wake a reader, or a program needs Python: perf output,
+stacks, printing.
+""", ("events", "tracepoints")),
+    Section("Tracing without a CPU", """
+The event, its record and its text, on the fake machine of the tests: Python's part.
+""", ("tracing_events", "filter_events")),
+    Section("User probes", "", ("uprobe",)),
+    Section("The ground: crossings between the CPU and Python", """
+For each architecture. A system call is one exit of the emulator, two conversions of registers and a coroutine; a kprobe is a hook at its instruction:
+no cost where there is none.
+""", ("arch_crossing",)),
+    Section("eBPF", """
+A program is interpreted until it has run 400 times or has worked for a while; then it becomes host code, and gives the same bytes. The verifier can be
+installed as machine code (`SIMKERNEL_COMPILED=1 pip install .`).
+""", ("bpf_speed", "verifier_steps", "loader_objects")),
+    Section("The debugger", """
+Real time, on a machine of 256 MiB.
+""", ("debug_back",)),
+)  # fmt: skip
+
+TAIL = """
+## Many kernels at once
+
+`simkernel matrix` boots a machine for each kernel once and copies it for each cell, in as many processes as there are processors. A cell's limit is
+processor time, so that the table does not depend on what else the host does.
+"""
+
+
+def number(value: float) -> str:
+    """Three digits that mean something."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def ratio(own: list[float], peer: list[float]) -> str:
+    """Least over least, lowest and highest of the rounds."""
+    pairs = [a / b for a, b in zip(own, peer, strict=False) if b > 0]
+    least = min(own) / min(peer) if min(peer) > 0 else min(pairs, default=0.0)
+    rounds = f" ({min(pairs):.2f} to {max(pairs):.2f})" if len(pairs) > 1 else ""
+    return f"{least:.2f}{rounds}"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """One benchmark; a column for each peer that any row has."""
+    peers = list(dict.fromkeys(peer for row in rows for peer in row["peers"]))
+    out = ["| | least | most | " + "".join(f"of {peer} | " for peer in peers), "|---|---|---|" + "---|" * len(peers)]
+    for row in rows:
+        own, unit = row["samples"], row["unit"]
+        cells = [row["name"].replace("|", "\\|"), f"{number(min(own))} {unit}", number(max(own))]
+        cells += [ratio(own, row["peers"][peer]) if row["peers"].get(peer) else "" for peer in peers]
+        out.append("| " + " | ".join(cells) + " |")
+    return "\n".join(line.rstrip() for line in out) + "\n"
+
+
+def page(record: dict[str, Any]) -> str:
+    """The whole of it."""
+    facts = [one["facts"] for one in record.values()]
+    loads = [float(one["load"]) for one in facts]
+    out = [
+        HEAD.format(
+            **{name: value for name, value in facts[0].items() if name != "load"}, low=min(loads), high=max(loads)
+        )
+    ]
+    for title, text, names in SECTIONS:
+        out.append(f"\n## {title}\n{text}")
+        out += [f"\n`python -m bench {name}`:\n\n{table(record[name]['rows'])}" for name in names if name in record]
+    return "".join(out) + TAIL
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(json.loads(RECORD.read_text())))

@@ -1,0 +1,27 @@
+"""docs/performance.md is what the recorded run of the benchmarks says."""
+
+import json
+
+from bench.__main__ import names, rounded
+from docs.performance_page import PAGE, RECORD, SECTIONS, page, ratio, table
+
+RECORDED = json.loads(RECORD.read_text())
+
+
+def test_every_benchmark_has_its_section_and_was_recorded():
+    assert sorted(name for section in SECTIONS for name in section.names) == names()
+    assert sorted(RECORDED) == names()
+
+
+def test_the_page_is_what_was_recorded():
+    assert PAGE.read_text() == page(RECORDED)
+
+
+def test_ratios_are_of_the_least_and_of_each_round():
+    assert ratio([2.0, 9.0], [4.0, 3.0]) == "0.67 (0.50 to 3.00)"
+    rows = [
+        {"name": "a|b", "samples": [1234.5], "unit": "ns", "peers": {}},
+        {"name": "c", "samples": [0.5], "unit": "ms", "peers": {"few": [1.0]}},
+    ]
+    assert table(rows).splitlines()[2:] == ["| a\\|b | 1,234 ns | 1,234 |  |", "| c | 0.5 ms | 0.5 | 0.50 |"]
+    assert rounded({"samples": [123456.7, 0.00012345]}) == {"samples": [123500.0, 0.0001234]}
