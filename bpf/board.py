@@ -110,6 +110,7 @@ class Redirect:
     index: int
     map: BpfMap | None = None
     flags: int = 0
+    more: bytes = b""  # struct bpf_redir_neigh, or the frame of a copy
 
 
 class ValueTimer(Protocol):
@@ -168,6 +169,9 @@ class Bpf:
         self.updated_groups = UpdatedGroups()
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._stats_enabled = 0
+        self.copies: list[Redirect] | None = (
+            None  # what a classifier that runs now sends elsewhere (bpf_clone_redirect)
+        )
         self.tunnel = 0  # struct metadata_dst of programs, once one has set a tunnel
         self.task_words: ctypes.Array[ctypes.c_uint64] | None = None  # for native helpers: offsets of members
         self._deferred: list[Callable[[], None]] = []

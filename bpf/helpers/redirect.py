@@ -14,10 +14,12 @@ from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.helpers.packet import s32
 from bpf.maps.net import CpuMap, DevMap
 from bpf.packet.skbuff import (
-    NetDevice,
     SkBuff,
 )
 
+# net/core/filter.c: what a redirection is, beside BPF_F_INGRESS
+BPF_F_NEIGH, BPF_F_PEER = 1 << 1, 1 << 2
+NEXT_HOP_SIZE = 20  # sizeof(struct bpf_redir_neigh)
 ACTION_MASK = uapi.XDP_ABORTED | uapi.XDP_DROP | uapi.XDP_PASS | uapi.XDP_TX
 
 
@@ -45,7 +47,10 @@ def bpf_redirect(rt: Runtime, ifindex: int, flags: int) -> int:
 )
 def bpf_redirect_peer(rt: Runtime, ifindex: int, flags: int) -> int:
     """The same, to the other end of a veth pair."""
-    return TC_ACT_SHOT if flags else TC_ACT_REDIRECT
+    if flags:
+        return TC_ACT_SHOT
+    rt.bpf.redirect = Redirect(ifindex & U32_MAX, None, BPF_F_PEER)
+    return TC_ACT_REDIRECT
 
 
 @prototype(
@@ -56,8 +61,12 @@ def bpf_redirect_peer(rt: Runtime, ifindex: int, flags: int) -> int:
     given="tc_cls_act",
 )
 def bpf_redirect_neigh(rt: Runtime, ifindex: int, params: int, size: int, flags: int) -> int:
-    """The same, with the neighbour's address filled in."""
-    return TC_ACT_SHOT if (size & U32_MAX and s32(size) < 20) or flags else TC_ACT_REDIRECT
+    """The same, with the neighbour's address filled in: of a next hop that is told, or of the packet's route."""
+    if (size & U32_MAX and s32(size) < NEXT_HOP_SIZE) or flags:
+        return TC_ACT_SHOT
+    told = bytes(rt.mem.read(params, NEXT_HOP_SIZE)) if size & U32_MAX else b""
+    rt.bpf.redirect = Redirect(ifindex & U32_MAX, None, BPF_F_NEIGH, told)
+    return TC_ACT_REDIRECT
 
 
 @prototype(
@@ -69,14 +78,17 @@ def bpf_redirect_neigh(rt: Runtime, ifindex: int, params: int, size: int, flags:
     given="tc_cls_act lwt_xmit",
 )
 def bpf_clone_redirect(rt: Runtime, skb_at: int, ifindex: int, flags: int) -> int:
-    """Send a copy elsewhere now: it reaches the loopback device, and there its end."""
+    """Send a copy elsewhere; it goes when the program has ended, that of a test run nowhere.  EINVAL, EBADMSG."""
     skb = SkBuff(rt.host, skb_at)
     if flags & ~uapi.BPF_F_INGRESS:
         return -EINVAL
     if skb.is_gso and not skb.shared("gso_type"):
         return -EBADMSG
-    known = NetDevice(rt.host, skb.get("dev")).get("ifindex") if skb.get("dev") else 0
-    return 0 if ifindex & U32_MAX == known else -EINVAL
+    if not rt.host.net_device(ifindex & U32_MAX):
+        return -EINVAL
+    if rt.bpf.copies is not None:
+        rt.bpf.copies.append(Redirect(ifindex & U32_MAX, None, flags, skb.packet()))
+    return 0
 
 
 @prototype(

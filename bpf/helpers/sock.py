@@ -6,13 +6,13 @@ are answered with the kernel's errno.
 
 from __future__ import annotations
 
-from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
+from arch.abi.errno import EEXIST, EINVAL, ENETUNREACH, ENOENT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_WAIT
 from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
 from bpf import uapi
 from bpf.helpers import Runtime, prototype
 from bpf.maps.sock_map import SockMap
-from bpf.packet.skbuff import SkBuff, Sock
+from bpf.packet.skbuff import NetDevice, SkBuff, Sock
 
 BEGINNINGS = (4, 5, 11)  # BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, _PASSIVE_ESTABLISHED_CB, _TCP_LISTEN_CB
 
@@ -320,10 +320,18 @@ def sk_select_reuseport(rt: Runtime, ctx: int, map_ptr: int, key: int, flags: in
     given="tc_cls_act",
 )
 def bpf_sk_assign(rt: Runtime, skb: int, sk: int, flags: int) -> int:
-    """Give the packet a socket: only at ingress, and none is there to be given."""
-    if flags:
+    """Give a packet that comes in a socket: none that shares its port.  EINVAL, EOPNOTSUPP, ENETUNREACH, ESOCKTNOSUPPORT."""
+    packet, sockets = SkBuff(rt.host, skb), rt.host.sockets
+    if flags or not sk:
         return -EINVAL
-    return -ESOCKTNOSUPPORT if SkBuff(rt.host, skb).at_ingress() else -EOPNOTSUPP
+    if not packet.at_ingress():
+        return -EOPNOTSUPP
+    if NetDevice(rt.host, packet.get("dev")).get("nd_net") != Sock(rt.host, sk).read(sk, "sock_common.skc_net"):
+        return -ENETUNREACH
+    if sockets is None or sockets.in_group(sk):
+        return -ESOCKTNOSUPPORT
+    packet.set("sk", sk)
+    return 0
 
 
 @prototype(

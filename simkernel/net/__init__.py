@@ -36,6 +36,7 @@ from simkernel.net.core.device import NET_RX_SOFTIRQ, NET_TX_SOFTIRQ, NIC_IRQ
 from simkernel.net.core.net_namespace import init_namespace, setup_net, sweep
 from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, Nexthop, Route
 from simkernel.net.core.registry import dev_change_flags, run_linkwatch, store
+from simkernel.net.core.rules import Flow
 from simkernel.net.core.state import Network
 from simkernel.net.devices import dummy, loopback, sim_eth, veth
 from simkernel.net.devices.sim_eth import ETH0_ADDRESS, ETH0_PREFIX, GATEWAY, GATEWAY_MAC, inject
@@ -57,6 +58,7 @@ from simkernel.net.ipv4 import (
     tcp_timer,
     udp,
 )
+from simkernel.net.ipv4.route import route_output
 from simkernel.net.ipv6 import (
     addrconf,
     af_inet6,
@@ -71,6 +73,7 @@ from simkernel.net.ipv6 import icmp as icmp6
 from simkernel.net.ipv6 import ping as ping6
 from simkernel.net.ipv6 import raw as raw6
 from simkernel.net.ipv6 import udp as udp6
+from simkernel.net.ipv6.route import route_output as route_output6
 from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc
 from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.netlink.announce import Announcer
@@ -100,6 +103,10 @@ def install(k: NetKernel) -> None:
     k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
     k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy()}
     k.net.solicitors = {AF_INET: arp.Arp(k), AF_INET6: ndisc.Ndisc(k)}
+    k.net.ways = {
+        IN_ADDR_SIZE: lambda dev, source, to, mark: route_output(k, dev.net, Flow(to, source, dev.ifindex, mark=mark)),
+        IN6_ADDR_SIZE: lambda dev, source, to, mark: route_output6(k, dev.net, to, source, dev.ifindex, mark),
+    }
     k.net.replies = {IN_ADDR_SIZE: partial(ip_output.reply, k), IN6_ADDR_SIZE: partial(ip6_output.reply, k)}
     k.softirqs.actions[NET_RX_SOFTIRQ] = "net_rx_action"
     k.softirqs.actions[NET_TX_SOFTIRQ] = "net_tx_action"

@@ -30,6 +30,7 @@ from simkernel.net.core.programs import (
     NET_XMIT_SUCCESS,
     Choice,
     NetPrograms,
+    Redirected,
     XdpAnswer,
 )
 from simkernel.net.core.skb import Skb
@@ -38,7 +39,7 @@ from simkernel.observe.choosers import Choosers, ReuseportProgram, reuseport_pro
 from simkernel.observe.congestion import MapOps
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.psock import SocketJudges
-from simkernel.observe.tc import TcClassifier, classifier_of_fd
+from simkernel.observe.tc import TcClassifier, classifier_of_fd, redirected
 from simkernel.observe.xdp import XdpPrograms
 
 MIN_OPTION = 16  # bytes that a program may use of a socket option's buffer
@@ -99,9 +100,13 @@ class CgroupNet(_Base, NetPrograms):
     def classifier(self, fd: int) -> TcClassifier:
         return classifier_of_fd(self.bpf, fd)
 
-    def take_redirect(self) -> tuple[int, int]:
+    def take_redirect(self) -> Redirected:
         redirect, self.bpf.redirect = self.bpf.redirect, None
-        return (redirect.index, redirect.flags) if redirect is not None else (0, 0)
+        return redirected(redirect) if redirect is not None else Redirected(0)
+
+    def take_copies(self) -> list[Redirected]:
+        copies, self.bpf.copies = self.bpf.copies, None
+        return [redirected(copy) for copy in copies or ()]
 
     def _group(self, sk: Sock, attach_type: int) -> Cgroup | None:
         """None where nothing is to run: cgroup_bpf_enabled(), cgroup_bpf_sock_enabled()."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.board import Bpf
+from bpf.board import Bpf, Redirect
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.helpers import signed
+from bpf.helpers.redirect import BPF_F_NEIGH, BPF_F_PEER
+from simkernel.net.core.programs import Redirected
 from simkernel.net.core.skb import Skb
 
 
@@ -25,7 +27,7 @@ class TcClassifier:
         skb.push(offset)
         skb.compute_data_pointers()
         skb.mem.write_uint(skb.cb_at("qdisc_skb_cb.pkt_len"), 4, skb.len)
-        self.prog.bpf.redirect = None
+        self.prog.bpf.redirect, self.prog.bpf.copies = None, []
         try:
             return signed(self.prog.run(skb.addr), 32)
         finally:
@@ -42,3 +44,9 @@ def classifier_of_fd(bpf: Bpf, fd: int) -> TcClassifier:
     if prog.type != uapi.BPF_PROG_TYPE_SCHED_CLS:
         raise KernelError(EINVAL, "no classifier")
     return TcClassifier(prog)
+
+
+def redirected(way: Redirect) -> Redirected:
+    """What bpf_redirect() and its like noted."""
+    ingress, neighbour, peer = (bool(way.flags & flag) for flag in (uapi.BPF_F_INGRESS, BPF_F_NEIGH, BPF_F_PEER))
+    return Redirected(way.index, ingress, neighbour, peer, way.more)

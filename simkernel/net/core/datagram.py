@@ -39,6 +39,12 @@ def deliver(k: NetKernel, sock: Sock, packet: Skb) -> Steps[None]:
     yield k.call("sock_def_readable", sock.addr)
 
 
+def stolen(k: NetKernel, packet: Skb) -> Sock | None:
+    """skb_steal_sock(): the one that a program has chosen."""
+    chosen, packet.assigned = packet.assigned, None
+    return k.net.socks.get(chosen.addr) if chosen is not None else None
+
+
 def filtered(sock: Sock, packet: Skb, least: int) -> bool:
     """sk_filter_trim_cap(): the program's answer is how many bytes to keep, `least` at least; 0: True, the packet is not wanted."""
     assert sock.filter is not None

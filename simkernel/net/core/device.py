@@ -158,14 +158,17 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
     """Tracepoint, taps, then the protocol that the Ethernet type names."""
     packet = k.net.skbs[skb]
     k.trace("netif_receive_skb", skb)
-    dev = packet.device
-    k.net.counters["received"] += 1
-    packet.iif = dev.ifindex
-    if k.net.programs.watches_frames and not (yield from do_xdp_generic(k, packet)):
-        return 0
-    if k.net.packet:
-        yield from deliver_to_taps(k, packet, None)
-    if k.net.clsact and not (yield from handle_ingress(k, packet)):
+    goes_on: bool | None = None
+    while goes_on is None:  # once more for each device that a program sends it in by
+        dev = packet.device
+        k.net.counters["received"] += 1
+        packet.iif = dev.ifindex
+        if k.net.programs.watches_frames and not (yield from do_xdp_generic(k, packet)):
+            return 0
+        if k.net.packet:
+            yield from deliver_to_taps(k, packet, None)
+        goes_on = (yield from handle_ingress(k, packet)) if k.net.clsact else True
+    if not goes_on:
         return 0
     if k.net.packet:
         yield from deliver_to_taps(k, packet, None, packet.protocol())

@@ -34,6 +34,17 @@ class XdpAnswer:
     targets: tuple[NetDevice, ...] = ()
 
 
+@dataclass(frozen=True)
+class Redirected:
+    """Where a packet is to go: out of a device, in by it, to a neighbour there, or to the other end of a veth pair."""
+
+    ifindex: int
+    ingress: bool = False
+    neighbour: bool = False
+    peer: bool = False
+    more: bytes = b""  # struct bpf_redir_neigh, or the frame of a copy
+
+
 # include/uapi/linux/bpf.h: what is happening to a TCP socket (struct bpf_sock_ops.op)
 BPF_SOCK_OPS_TIMEOUT_INIT, BPF_SOCK_OPS_RWND_INIT, BPF_SOCK_OPS_NEEDS_ECN = 1, 2, 6
 BPF_SOCK_OPS_TCP_CONNECT_CB, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 3, 4, 5
@@ -94,9 +105,13 @@ class NetPrograms:
         """The program of a filter.  KernelError."""
         raise KernelError(EOPNOTSUPP, "no programs on this machine")
 
-    def take_redirect(self) -> tuple[int, int]:
-        """Where the program that ran last wants its packet to go: (ifindex, flags)."""
-        return 0, 0
+    def take_redirect(self) -> Redirected:
+        """Where the program that ran last wants its packet to go."""
+        return Redirected(0)
+
+    def take_copies(self) -> list[Redirected]:
+        """What it has sent elsewhere."""
+        return []
 
     def sock(self, sk: Sock, attach_type: int) -> int:
         """BPF_CGROUP_RUN_SK_PROG()."""

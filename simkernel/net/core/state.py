@@ -21,10 +21,14 @@ from simkernel.net.core.fragments import Fragments
 from simkernel.net.core.message import Message
 from simkernel.net.core.netns import Event, Ifaddr, LinkKind, Neighbour, Net, NetDevice, Qdisc
 from simkernel.net.core.programs import NetPrograms
-from simkernel.net.core.skb import Skb
+from simkernel.net.core.skb import Dst, Skb
 from simkernel.net.core.sock import Filter, NetTables, PortTable, Sock, TimeWait
 
 Flow = tuple[Net, bytes, int, bytes, int]  # namespace, own address and port, the other's
+
+Way = Callable[
+    [NetDevice, bytes, bytes, int], Dst
+]  # out of a device, from an address to another, with a mark.  KernelError
 
 
 class Network(NetTables):
@@ -76,6 +80,7 @@ class Network(NetTables):
         self.lifetimes: dict[int, Ifaddr] = {}  # addresses that end, by the address of their timers
         self.neighbours: dict[int, Neighbour] = {}  # by address
         self.solicitors: dict[int, Solicitor] = {}  # by address family
+        self.ways: dict[int, Way] = {}  # by the length of an address
         self.replies: dict[int, Reply] = {}  # by the length of an address
         self.kinds: dict[str, LinkKind] = {}  # of devices that can be made
         self.clsact: dict[int, Clsact] = {}  # by the address of struct net_device

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from arch.abi.inet import (
     ETH_HLEN,
+    ETH_P_IP,
+    ETH_P_IPV6,
     TC_ACT_OK,
     TC_ACT_REDIRECT,
     TC_ACT_SHOT,
@@ -14,21 +16,29 @@ from arch.abi.inet import (
     TC_ACT_TRAP,
     TC_ACT_UNSPEC,
 )
-from bpf.uapi import BPF_F_INGRESS
+from arch.abi.rtnetlink import RTN_LOCAL, RTN_UNICAST
+from arch.abi.socket import AF_INET, AF_INET6
+from arch.errors import KernelError
 from simkernel.kernel.face import Steps
 from simkernel.net.core.clsact import Filter
 from simkernel.net.core.netns import NetDevice
-from simkernel.net.core.skb import Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_TC_EGRESS, SKB_DROP_REASON_TC_INGRESS, drop
+from simkernel.net.core.programs import Redirected
+from simkernel.net.core.skb import Dst, Skb
+from simkernel.net.core.skbuff import SKB_DROP_REASON_TC_EGRESS, SKB_DROP_REASON_TC_INGRESS, clone, drop
+from simkernel.net.core.xdp import replace_frame
 from simkernel.net.face import NetKernel
 
 OPCODES = (TC_ACT_OK, TC_ACT_SHOT, TC_ACT_STOLEN, TC_ACT_TRAP, TC_ACT_REDIRECT, TC_ACT_UNSPEC)
 
 
-def _classify(filters: list[Filter], packet: Skb, ingress: bool) -> int:
-    """tcf_classify() and cls_bpf_classify()."""
+def _classify(k: NetKernel, filters: list[Filter], packet: Skb, ingress: bool) -> Steps[int]:
+    """tcf_classify() and cls_bpf_classify() (`yield from`)."""
     for each in filters:
         answer = each.classifier.run(packet, ingress)
+        for copy in k.net.programs.take_copies():
+            yield from _send_copy(k, packet, copy)
+        if ingress and (chosen := k.net.socks.get(packet.get("sk"))) is not None and chosen is not packet.sk:
+            packet.assigned = chosen
         if each.direct:
             if answer in OPCODES and answer != TC_ACT_UNSPEC:
                 return answer
@@ -37,12 +47,13 @@ def _classify(filters: list[Filter], packet: Skb, ingress: bool) -> int:
     return TC_ACT_UNSPEC
 
 
-def handle_ingress(k: NetKernel, packet: Skb) -> Steps[bool]:
-    """sch_handle_ingress(): True if the packet goes on up the stack (`yield from`)."""
+def handle_ingress(k: NetKernel, packet: Skb) -> Steps[bool | None]:
+    """sch_handle_ingress(): True if the packet goes on up the stack, None if it begins anew by another device (`yield from`)."""
     found = k.net.clsact.get(packet.device.addr)
     if found is None or not found.ingress:
         return True
-    return (yield from _act(k, packet, _classify(found.ingress, packet, True), SKB_DROP_REASON_TC_INGRESS))
+    action = yield from _classify(k, found.ingress, packet, True)
+    return (yield from _act(k, packet, action, SKB_DROP_REASON_TC_INGRESS))
 
 
 def handle_egress(k: NetKernel, packet: Skb) -> Steps[bool]:
@@ -50,34 +61,90 @@ def handle_egress(k: NetKernel, packet: Skb) -> Steps[bool]:
     found = k.net.clsact.get(packet.device.addr)
     if found is None or not found.egress:
         return True
-    return (yield from _act(k, packet, _classify(found.egress, packet, False), SKB_DROP_REASON_TC_EGRESS))
+    action = yield from _classify(k, found.egress, packet, False)
+    return bool((yield from _act(k, packet, action, SKB_DROP_REASON_TC_EGRESS)))
 
 
-def _act(k: NetKernel, packet: Skb, action: int, reason: int) -> Steps[bool]:
+def _act(k: NetKernel, packet: Skb, action: int, reason: int) -> Steps[bool | None]:
     if action == TC_ACT_SHOT:
         yield drop(k, packet, reason)
     elif action in (TC_ACT_STOLEN, TC_ACT_TRAP):
         yield k.call("consume_skb", packet.addr)
     elif action == TC_ACT_REDIRECT:
-        yield from _redirect(k, packet, reason)
+        return (yield from _redirect(k, packet, reason))
     else:
         return True
     return False
 
 
-def _redirect(k: NetKernel, packet: Skb, reason: int) -> Steps[None]:
-    """skb_do_redirect(): out of another device, or in by it."""
-    ifindex, flags = k.net.programs.take_redirect()
-    dev: NetDevice | None = packet.device.net.devices.get(ifindex)
-    if dev is None:
+def _redirect(k: NetKernel, packet: Skb, reason: int) -> Steps[bool | None]:
+    """skb_do_redirect(): out of another device, in by it, to a neighbour there, or in at the other end of a veth pair."""
+    way = k.net.programs.take_redirect()
+    dev: NetDevice | None = packet.device.net.devices.get(way.ifindex)
+    if dev is not None and way.peer:
+        peer = dev.peer
+        if reason == SKB_DROP_REASON_TC_INGRESS and peer is not None and peer.up and peer.net is not packet.device.net:
+            packet.set_dev(peer)
+            return None
+        dev = None
+    if dev is None or (way.neighbour and not _has_way(k, packet, dev, way.more)):
         yield drop(k, packet, reason)
-        return
+    elif way.neighbour:
+        yield k.call(
+            "ip_finish_output2" if packet.protocol() == ETH_P_IP else "ip6_finish_output2", dev.net.addr, 0, packet.addr
+        )
+    else:
+        yield from _send(k, packet, dev, way.ingress)
+    return False
+
+
+def _has_way(k: NetKernel, packet: Skb, dev: NetDevice, told: bytes) -> bool:
+    """__bpf_redirect_neigh_v4(), _v6() up to the neighbour: the next hop that a program tells, or the route's."""
+    family = int.from_bytes(told[:4], k.mem.byteorder)
+    six = packet.protocol() == ETH_P_IPV6
+    if not six and packet.protocol() != ETH_P_IP:
+        return False
+    packet.pull(max(packet.network_header() - packet.data, 0))
+    header = packet.packet()[:40]
+    if len(header) < (40 if six else 20):
+        return False
+    source, destination = (header[8:24], header[24:40]) if six else (header[12:16], header[16:20])
+    packet.set_owner(None)
+    if told:
+        gateway = told[4:8] if family == AF_INET else told[4:20]
+        packet.dst = Dst(dev, RTN_UNICAST, source, gateway, destination, dev.mtu)
+        return family in (AF_INET, AF_INET6)
+    try:
+        found = k.net.ways[len(source)](dev, source, destination, packet.get("mark"))
+    except KernelError:
+        return False
+    packet.dst = found
+    return found.kind in (RTN_UNICAST, RTN_LOCAL)
+
+
+def _send(k: NetKernel, packet: Skb, dev: NetDevice, ingress: bool) -> Steps[None]:
+    """__bpf_redirect()."""
     if packet.data > packet.mac_header():
         packet.push(packet.data - packet.mac_header())
+    if ingress:
+        if not (yield k.call("__dev_forward_skb", dev.addr, packet.addr)):
+            packet.set_owner(None)
+            yield k.call("__netif_rx", packet.addr)
+        return
     packet.set_dev(dev)
-    if flags & BPF_F_INGRESS:
-        packet.set_owner(None)
-        packet.pull(ETH_HLEN)
-        yield k.call("__netif_rx", packet.addr)
-    else:
-        yield k.call("__dev_queue_xmit", packet.addr, 0)
+    yield k.call("__dev_queue_xmit", packet.addr, 0)
+
+
+def _send_copy(k: NetKernel, packet: Skb, copy: Redirected) -> Steps[None]:
+    """bpf_clone_redirect(): the frame as it was."""
+    dev = packet.device.net.devices.get(copy.ifindex)
+    if dev is None:
+        return
+    made = yield from clone(k, packet)
+    made.dst = None
+    if made.data > made.mac_header():
+        made.push(made.data - made.mac_header())
+    if made.packet() != copy.more:
+        replace_frame(made, copy.more)
+        made.push(ETH_HLEN)
+    yield from _send(k, made, dev, copy.ingress)

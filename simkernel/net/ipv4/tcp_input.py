@@ -31,6 +31,7 @@ from simkernel.net.core.programs import (
     BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB,
     BPF_SOCK_OPS_RTT_CB,
 )
+from simkernel.net.core.datagram import filtered, stolen
 from simkernel.net.core.security import allowed, connection_asked, connection_made, unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
@@ -84,7 +85,7 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
     net = packet.device.net
     net.mib["TcpInSegs"] += 1
     key = (net, destination, dport, source, sport)
-    sk = k.net.tcp_established.get(key)
+    sk = stolen(k, packet) or k.net.tcp_established.get(key)
     if sk is None and (closed := k.net.time_wait.get(key)) is not None and not body[13] & SYN:
         yield from answer_for_closed(k, packet, closed)
         yield k.call("consume_skb", skb)

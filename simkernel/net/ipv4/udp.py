@@ -17,7 +17,7 @@ from arch.abi.socket import AF_INET, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, SOL_IP, SO
 from bpf import uapi
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import filtered, wait_for_packet
+from simkernel.net.core.datagram import filtered, stolen, wait_for_packet
 from simkernel.net.core.errqueue import SO_EE_ORIGIN_ICMP, SkError, queue_error, receive_error
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.netns import Net, NetDevice
@@ -216,12 +216,6 @@ def receive(k: NetKernel, packet: Skb, group: bool, queue: str, unreachable: tup
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
     return (yield k.call(queue, sk.addr, packet.addr))
-
-
-def stolen(k: NetKernel, packet: Skb) -> Sock | None:
-    """skb_steal_sock(): the one that a program has chosen."""
-    chosen, packet.assigned = packet.assigned, None
-    return k.net.socks.get(chosen.addr) if chosen is not None else None
 
 
 def to_group(k: NetKernel, packet: Skb, source: bytes, sport: int, destination: bytes, dport: int) -> Body:
