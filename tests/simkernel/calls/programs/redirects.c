@@ -118,7 +118,7 @@ static long assigning(int helper, int from, int to, int flags, int sent)
 		I(BPF_LDX | BPF_MEM | BPF_H, 7, 10, -16, 0), I(BPF_JMP | BPF_JEQ | BPF_K, 7, 0, 2, (from & 255) << 8 | from >> 8), SET(0, 0), EXIT,
 		MOV(1, 6), SET(2, 47), MOV(3, 10), ADD(3, -16), SET(4, 1), CALL(BPF_FUNC_skb_load_bytes), /* of TCP, SYNs alone */
 		I(BPF_LDX | BPF_MEM | BPF_B, 7, 10, -16, 0),
-		I(BPF_JMP | BPF_JEQ | BPF_K, 7, 0, 2, helper == BPF_FUNC_sk_lookup_tcp ? 2 : 0x100), helper == BPF_FUNC_sk_lookup_tcp ? SET(0, 0) : I(BPF_JMP | BPF_JA, 0, 0, 1, 0), EXIT,
+		I(BPF_JMP | (helper == BPF_FUNC_sk_lookup_tcp ? BPF_JEQ : BPF_JNE) | BPF_K, 7, 0, 2, 2), SET(0, 0), EXIT,
 		STW(10, -12, 0x0100007f), STW(10, -8, 0x0100007f), STW(10, -4, ((to & 255) << 8 | to >> 8) << 16 | 0x100),
 		MOV(1, 6), MOV(2, 10), ADD(2, -12), SET(3, 12), SET(4, -1), SET(5, 0), CALL(helper),
 		I(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 2, 0), SET(0, sent), EXIT,
