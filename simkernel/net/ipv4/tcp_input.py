@@ -23,7 +23,7 @@ from arch.abi.socket import AF_INET, SOL_TCP, TCP_SAVE_SYN
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import deliver, filtered
+from simkernel.net.core.datagram import deliver, filtered, stolen
 from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import (
@@ -31,7 +31,6 @@ from simkernel.net.core.programs import (
     BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB,
     BPF_SOCK_OPS_RTT_CB,
 )
-from simkernel.net.core.datagram import filtered, stolen
 from simkernel.net.core.security import allowed, connection_asked, connection_made, unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
