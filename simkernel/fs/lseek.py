@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ENXIO, EOVERFLOW, ESPIPE  # fmt: skip
 from arch.abi.fcntl import SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET
+from arch.abi.limits import U32_MAX
 from simkernel.fs import constants as c
 from simkernel.fs.devices import kmsg_seek
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
+from simkernel.fs.seeking import MAX_NON_LFS
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 
@@ -16,6 +18,9 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 def vfs_llseek(k: FsKernel, file_addr: int, offset: int, whence: int) -> int:
     """Move the position; ESPIPE for what has none."""
     return llseek(k, k.vfs.files[file_addr], offset, whence)
+
+
+TRACING = ("tracing_lseek", "tracing_lseek_seq")  # what these give goes through an int
 
 
 def llseek(k: FsKernel, file: File, offset: int, whence: int) -> int:
@@ -33,12 +38,13 @@ def llseek(k: FsKernel, file: File, offset: int, whence: int) -> int:
         return -EINVAL
     if kind in ("memory_lseek", "mem_lseek", "seq_lseek") and whence not in (SEEK_SET, SEEK_CUR):
         return -EINVAL
-    if kind == "tracing_lseek":
+    if kind in TRACING:
         if not file.f_mode & c.FMODE_READ:
             k.vfs.mirror.set_pos(file, 0)
             return 0
         if whence not in (SEEK_SET, SEEK_CUR):
             return -EINVAL
+        offset, whence = offset + (file.f_pos if whence == SEEK_CUR else 0), SEEK_SET
     if kind == "devkmsg_llseek":
         return kmsg_seek(k, file, offset, whence)
     inode.getattr()
@@ -57,13 +63,14 @@ def llseek(k: FsKernel, file: File, offset: int, whence: int) -> int:
             return offset
     elif whence != SEEK_SET:
         return -EINVAL
-    if offset < 0 or offset > inode.i_sb.s_maxbytes:
+    limit = MAX_NON_LFS if kind == "generic_file_llseek" and inode.i_sb.fs_name == "tracefs" else inode.i_sb.s_maxbytes
+    if offset < 0 or offset > limit:
         return -EINVAL
     if offset != file.f_pos:
         k.vfs.mirror.set_pos(file, offset)
         if file.f_op.iterate:
             file.readdir_list = None
-    return offset
+    return (offset + (1 << 31) & U32_MAX) - (1 << 31) if kind in TRACING else offset
 
 
 def _seek_data_hole(file: File, offset: int, whence: int, size: int) -> int:

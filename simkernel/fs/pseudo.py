@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
-from arch.abi.errno import EACCES, EAGAIN, EFAULT, EIO, ENOENT
-from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.errno import EACCES, EAGAIN, EFAULT, EINVAL, EIO, ENOENT
+from arch.abi.fcntl import O_DIRECT, O_NONBLOCK
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.stat import DT_DIR, DT_LNK, DT_REG, S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
@@ -245,6 +245,8 @@ class PseudoInode(Inode):
 def open_node(k: FsKernel, inode: Inode, file: File) -> int:
     """Open the node; the handle becomes private_data."""
     assert isinstance(inode, PseudoInode)
+    if file.f_flags & O_DIRECT:
+        raise KernelError(EINVAL, "nothing here goes past a page cache")
     file.private_data = inode.node.open(file.f_flags)
     seeking.opened(file)
     return 0
@@ -375,7 +377,6 @@ WRITES = (
     ("system_enable_write", "kernel/trace/trace_events.c", None, None),
     ("event_filter_write", "kernel/trace/trace_events.c", None, None),
     ("ftrace_event_write", "kernel/trace/trace_events.c", None, None),
-    ("tracing_write_stub", "kernel/trace/trace.c", None, None),
     ("simple_attr_write", "fs/libfs.c", None, None),
     ("proc_simple_write", "fs/proc/generic.c", None, None),
     ("comm_write", "fs/proc/base.c", None, None),
@@ -406,6 +407,15 @@ def _declare() -> None:
 
 
 _declare()
+
+
+@kernel_function(
+    "ssize_t tracing_write_stub(struct file *file, const char *buf, size_t size, loff_t *ppos)",
+    source="kernel/trace/trace.c",
+)
+def tracing_write_stub(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> int:
+    """All of it is taken, and nobody looks: what acts is opening with O_TRUNC."""
+    return count
 
 
 @kernel_function(
@@ -530,24 +540,33 @@ DEBUGFS_FOPS = node_fops("debugfs_full_proxy_file_operations", read="seq_read", 
 
 # tracefs: which functions serve which file.  kernel/trace/trace.c, trace_events.c, trace_kprobe.c, trace_uprobe.c
 _TRACEFS_FUNCTIONS = {
-    "trace_pipe": ("tracing_read_pipe", "tracing_write_stub"),
+    "trace_pipe": ("tracing_read_pipe", None),
     "trace_marker": ("seq_read", "tracing_mark_write"),
     "kprobe_events": ("seq_read", "probes_write"),
     "uprobe_events": ("seq_read", "probes_write"),
     "tracing_on": ("rb_simple_read", "rb_simple_write"),
-    "id": ("event_id_read", "tracing_write_stub"),
+    "id": ("event_id_read", None),
+    "error_log": ("seq_read", "tracing_write_stub"),
     "enable": ("event_enable_read", "event_enable_write"),
     "filter": ("event_filter_read", "event_filter_write"),
     "set_event": ("seq_read", "ftrace_event_write"),
     "trace": ("seq_read", "tracing_write_stub"),
     "current_tracer": ("tracing_set_trace_read", "simple_attr_write"),
-    "trace_pipe_raw": ("tracing_buffers_read", "tracing_write_stub"),
+    "trace_pipe_raw": ("tracing_buffers_read", None),
 }
+# files that are only read: no operation takes a write, whatever the mode
+_TRACEFS_READ_ONLY = (
+    "README", "available_events", "available_filter_functions", "available_filter_functions_addrs", "available_tracers",
+    "buffer_total_size_kb", "dyn_ftrace_total_info", "enabled_functions", "format", "header_event", "header_page", "hist", "kprobe_profile",
+    "printk_formats", "saved_cmdlines", "saved_tgids", "snapshot_raw", "stack_trace", "stats", "timestamp_mode", "touched_functions",
+    "uprobe_profile",
+)  # fmt: skip
 _TRACEFS_SPLICE = ("trace", "trace_pipe", "trace_pipe_raw")  # these have a splice_read
 _TRACEFS_FOPS = {
     name: node_fops(f"{name}_fops", read, write, splice=True if name in _TRACEFS_SPLICE else None)
     for name, (read, write) in _TRACEFS_FUNCTIONS.items()
 }
+_TRACEFS_FOPS |= {name: node_fops(f"{name}_fops", "seq_read", None) for name in _TRACEFS_READ_ONLY}
 TRACEFS_DEFAULT_FOPS = node_fops("tracefs_file_operations", "seq_read", "simple_attr_write")
 
 

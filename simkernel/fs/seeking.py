@@ -20,15 +20,17 @@ PROC = dict.fromkeys(
 )  # fmt: skip
 # files of tracefs that are none, that have no position, and those that have one only when they are read
 TRACE = dict.fromkeys(
-    ("README", "buffer_percent", "buffer_size_kb", "buffer_total_size_kb", "current_tracer", "dyn_ftrace_total_info", "enable", "filter",
-     "id", "max_graph_depth", "stats", "stack_max_size", "tracing_cpumask", "tracing_max_latency", "tracing_on", "tracing_thresh",
-     "inject"), "default_llseek",
+    ("enable", "filter", "buffer_percent", "header_event", "header_page", "id", "inject", "stack_max_size", "tracing_on"), "default_llseek",
+) | dict.fromkeys(
+    ("README", "buffer_size_kb", "buffer_total_size_kb", "current_tracer", "dyn_ftrace_total_info", "max_graph_depth",
+     "stats", "tracing_cpumask", "tracing_max_latency", "tracing_thresh"), "generic_file_llseek",
 ) | dict.fromkeys(
     ("free_buffer", "saved_cmdlines_size", "trace_marker", "trace_marker_raw", "trace_pipe", "trace_pipe_raw", "snapshot_raw"), "no_llseek",
 ) | dict.fromkeys(
-    ("error_log", "trigger", "set_ftrace_filter", "set_ftrace_notrace", "set_ftrace_notrace_pid", "set_ftrace_pid", "set_graph_function",
+    ("error_log", "trigger", "set_ftrace_filter", "set_ftrace_notrace", "set_graph_function",
      "set_graph_notrace", "snapshot", "stack_trace_filter", "trace"), "tracing_lseek",
-)  # fmt: skip
+) | dict.fromkeys(("set_ftrace_notrace_pid", "set_ftrace_pid"), "tracing_lseek_seq")  # fmt: skip
+MAX_NON_LFS = (1 << 31) - 1  # s_maxbytes of who says nothing
 NONSEEKABLE = frozenset(("trace_marker", "trace_marker_raw", "trace_pipe", "trace_pipe_raw", "snapshot_raw"))
 
 
@@ -40,8 +42,10 @@ def placed(ops: FileOperations, fs_name: str, parent: str, name: str) -> FileOpe
         return _with(ops, PROC.get(name, "seq_lseek"))
     if ops.name == "kernfs_file_fops":
         return _with(ops, "generic_file_llseek")
-    if fs_name == "tracefs" and parent != "options":
-        return _with(ops, TRACE.get(name, "seq_lseek"), name in NONSEEKABLE)
+    if fs_name == "tracefs":
+        return _with(
+            ops, "generic_file_llseek" if parent == "options" else TRACE.get(name, "seq_lseek"), name in NONSEEKABLE
+        )
     return ops
 
 
@@ -54,5 +58,5 @@ def opened(file: File) -> None:
     """seq_open(): pwrite(2) is not for such files; kernfs gives it back to who may write."""
     kind = file.f_op.llseek
     kernfs = file.f_op.name == "kernfs_file_fops" and not file.f_mode & c.FMODE_WRITE
-    if kernfs or kind == "seq_lseek" or (kind == "tracing_lseek" and file.f_mode & c.FMODE_READ):
+    if kernfs or kind in ("seq_lseek", "tracing_lseek_seq") or (kind == "tracing_lseek" and file.f_mode & c.FMODE_READ):
         file.f_mode &= ~c.FMODE_PWRITE

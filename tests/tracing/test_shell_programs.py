@@ -41,8 +41,15 @@ def test_the_same_as_on_linux(script):
     machine.install(str(BUSYBOX))
     work = machine.install(str(WORK))
     command = f"cp {work} /w; cd /; sh /s/{script.name} 2>&1"
-    text = machine.run(["/bin/busybox", "sh", "-c", command], timeout_host_s=100).text
+    text = machine.run(["/bin/busybox", "sh", "-c", command], timeout_host_s=300).text
     assert normal(text) == normal(script.with_suffix(".out").read_text())
+
+
+def test_every_operation_on_files():
+    """trace_files.c."""
+    machine = simkernel.boot()
+    text = machine.run([machine.install(str(PROGRAMS / "bin/x86_64/trace_files"))], timeout_host_s=100).text
+    assert text.splitlines() == (PROGRAMS / "trace_files_6_1.out").read_text().splitlines()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from tracing.buffer.tracer import Tracer
 from tracing.features import Features
 from tracing.files.markers import Markers
 from tracing.files.nodes import File, FixedDirectory, Node, number, word
-from tracing.files.opened import FreeBuffer, FunctionSetFile, PipeFile, RawFile, TraceFile
+from tracing.files.opened import FreeBuffer, FunctionSetFile, MaskFile, PipeFile, RawFile, TraceFile
 from tracing.record.event import TraceEvent
 from tracing.text.masks import mask_text, parse_mask
 from tracing.tracers.function import NO_PID, FunctionTracer, parse_pids, pids_text
@@ -94,7 +94,7 @@ class ArrayFiles:
             *self.markers.nodes(self.modes.wo),
             self.file("trace_options", rw, array.options_text, lambda data: array.set_option(word(data))),
             self.pipe(None),
-            self.file("tracing_cpumask", rw, self.cpumask_text, self.set_cpumask),
+            File("tracing_cpumask", rw, self.cpumask_text, self.set_cpumask, opener=MaskFile, users=self.array),
             self.file("tracing_on", rw, lambda: f"{array.buffer.recording:d}\n", self.set_recording),
             *self.function_files(),
         ]  # fmt: skip
@@ -249,7 +249,11 @@ class ArrayFiles:
 
     def set_cpumask(self, data: bytes) -> None:
         """tracing_cpumask_write().  EINVAL, EOVERFLOW."""
-        self.array.cpumask = parse_mask(data.split(b"\n", 1)[0].decode("latin-1"), self.array.host.nr_cpus)
+        if not data:
+            raise KernelError(EINVAL, "no mask")
+        self.array.cpumask = parse_mask(
+            data.replace(b"\0", b"\n").split(b"\n", 1)[0].decode("latin-1"), self.array.host.nr_cpus
+        )
 
     def set_recording(self, data: bytes) -> None:
         """0 or 1 to tracing_on.  EINVAL."""

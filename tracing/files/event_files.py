@@ -14,7 +14,7 @@ from arch.errors import KernelError
 from tracing.buffer.trace import TraceArray
 from tracing.files.array_files import Modes
 from tracing.files.formats import HEADER_EVENT, WITH_NUMBER, header_page
-from tracing.files.nodes import Directory, File, FixedDirectory, Node, number
+from tracing.files.nodes import Directory, File, FixedDirectory, Node, number, once
 from tracing.files.opened import FilterFile, FilterHook
 from tracing.record import filter as event_filter
 from tracing.record.event import EventFile, TraceEvent
@@ -94,8 +94,8 @@ class EventFiles:
             self.file(
                 "enable", self.modes.rw, lambda: enable_text(events, array), lambda data: self.enable_all(None, data)
             ),
-            File("header_event", self.modes.ro, lambda: HEADER_EVENT),
-            File("header_page", self.modes.ro, lambda: header_page(self.board, array.buffer.subbuf_size)),
+            once(File("header_event", self.modes.ro, lambda: HEADER_EVENT)),
+            once(File("header_page", self.modes.ro, lambda: header_page(self.board, array.buffer.subbuf_size))),
         ]
         nodes.append(Directory("ftrace", self.modes.event_dir, self._ftrace))
         systems = events.systems()
@@ -132,8 +132,8 @@ class EventFiles:
         nodes: list[Node] = [
             self.file("enable", self.modes.rw, lambda: enable_text(self.of_system(system), array),
                       lambda data: self.enable_all(system, data)),
-            self.file("filter", self.modes.rw, lambda: event_filter.DEFAULT_SYS_FILTER_MESSAGE + "\n",
-                      lambda data: self.system_filter(system, data)),
+            once(self.file("filter", self.modes.rw, lambda: event_filter.DEFAULT_SYS_FILTER_MESSAGE + "\n",
+                           lambda data: self.system_filter(system, data))),
         ]  # fmt: skip
         nodes += [self._event(event) for event in events.values()]
         return nodes
@@ -173,8 +173,8 @@ class EventFiles:
 
         nodes: list[Node] = [
             self.file("enable", rw, lambda: self.state(event) + "\n", enable),
-            File("filter", rw, lambda: self.filter_text(event), users=array,
-                 opener=lambda file, flags: FilterFile(file, flags, self.events, event.file(array), self.hook)),
+            once(File("filter", rw, lambda: self.filter_text(event), users=array,
+                      opener=lambda file, flags: FilterFile(file, flags, self.events, event.file(array), self.hook))),
             File("format", ro, lambda: event.format),
             File("id", ro, lambda: f"{event.id}\n"),
             self._trigger(event),
@@ -252,7 +252,7 @@ class EventFiles:
 
     def set_event(self, data: bytes) -> int:
         """One word per write: `system:event`, `event`, `system:*`, with an optional `!`; EINVAL if none matches."""
-        match = re.match(r"\s*(\S*)\s?", data.decode("latin-1"))
+        match = re.match(r"\s*([^\s\0]*)[\s\0]?", data.decode("latin-1"))
         item = match[1] if match is not None else ""
         taken = match.end() if match is not None else len(data)
         if not item:

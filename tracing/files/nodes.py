@@ -38,6 +38,8 @@ class OpenFile:
         """Bytes at `pos`; the text is made when position 0 is read."""
         if self.file.show is None:
             raise KernelError(EINVAL, f"{self.file.name} cannot be read")
+        if pos and self.file.once:
+            return b""
         if self._text is None or not pos:
             self._text = self.file.show().encode("latin-1", "replace")
         return self._text[pos : pos + size]
@@ -93,6 +95,7 @@ class File(Node):
         self.show = show
         self.store = store
         self.truncate = truncate
+        self.once = False  # what is left behind a first read nobody gets
         self.opener = opener or OpenFile
 
     def open(self, flags: int) -> OpenFile:
@@ -103,6 +106,12 @@ class File(Node):
         if self.users is not None:
             self.users.opened += 1
         return opened
+
+
+def once(file: File) -> File:
+    """A file of which only a read at its beginning gives anything: `if (*ppos) return 0`."""
+    file.once = True
+    return file
 
 
 class Directory(Node):

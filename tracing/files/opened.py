@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable
 
-from arch.abi.errno import EAGAIN, EBADF, EINVAL
+from arch.abi.errno import EAGAIN, EINVAL
 from arch.abi.fcntl import O_RDWR, O_TRUNC, O_WRONLY
 from arch.abi.poll import EPOLLIN, EPOLLRDNORM
 from arch.cstring import kstrto
 from arch.errors import KernelError
+from tracing.buffer.pages import BUF_PAGE_HEADER
 from tracing.buffer.pipe import TracePipe
 from tracing.buffer.ringbuffer import RingBuffer, encode_page
 from tracing.buffer.trace import PIPE_KEY, TraceArray
@@ -34,11 +35,7 @@ class PipeFile(OpenFile):
 
     def read(self, size: int, pos: int) -> bytes:
         """Consumes; the position means nothing.  EAGAIN, WouldBlock."""
-        return self.pipe.read(size, self.nonblock)
-
-    def write(self, data: bytes, pos: int) -> int:
-        """EBADF."""
-        raise KernelError(EBADF, "trace_pipe is read only")
+        return self.pipe.read(size, self.nonblock) if size else b""
 
     @property
     def poll_key(self) -> Hashable:
@@ -73,8 +70,16 @@ class RawFile(OpenFile):
         return self.array.snapshot if self.snapshot else self.array.buffer
 
     def read(self, size: int, pos: int) -> bytes:
-        """The rest of a page that was begun, or of the next one.  EAGAIN, WouldBlock; nothing of a missing snapshot."""
+        """The rest of a page that was begun, or of the next one.  EAGAIN, WouldBlock; nothing of a missing snapshot.
+
+        A read that has no room for more than a page's head gets nothing of a new one.
+        """
+        if not size:
+            return b""
         if not self.left:
+            buffer = self.buffer
+            if size <= BUF_PAGE_HEADER and buffer is not None and not buffer.empty(self.cpu):
+                return b""
             self.left = self.next_page()
         data, self.left = self.left[:size], self.left[size:]
         return data
@@ -83,10 +88,10 @@ class RawFile(OpenFile):
         """Consume what stands on the oldest page."""
         buffer = self.buffer
         if buffer is None or buffer.empty(self.cpu):
-            if self.snapshot:
-                return b""
             if self.nonblock:
                 raise KernelError(EAGAIN)
+            if self.snapshot:
+                return b""
             self.array.pipe_waiters = True
             raise WouldBlock(PIPE_KEY)
         events, lost = buffer.cpus[self.cpu].consume_page()
@@ -107,6 +112,8 @@ class RawFile(OpenFile):
 
     def poll(self) -> int:
         """Readable once the buffer is as full as buffer_percent says."""
+        if self.snapshot:
+            return super().poll()
         buffer = self.buffer
         if buffer is not None and buffer.cpus[self.cpu].filled(self.array.buffer_percent):
             return EPOLLIN | EPOLLRDNORM
@@ -130,6 +137,16 @@ class TraceFile(OpenFile):
         super().release()
         if self.pauses:
             self.buffer.stopped -= 1
+
+
+class MaskFile(OpenFile):
+    """tracing_cpumask: who reads has to have room for all of it, and more.  tracing_cpumask_read()"""
+
+    def read(self, size: int, pos: int) -> bytes:
+        """EINVAL."""
+        if self.file.show is not None and len(self.file.show()) >= size:
+            raise KernelError(EINVAL, "no room for the mask")
+        return super().read(size, pos)
 
 
 class FunctionSetFile(OpenFile):

@@ -136,6 +136,7 @@ class Words:
 
     def __init__(self) -> None:
         self.partial = ""
+        self.failed = False  # a word was too long: nothing more is heard
 
     def take(self, data: bytes) -> tuple[int, str | None]:
         """(bytes taken, the word if it is complete).  EINVAL for one that is too long."""
@@ -146,18 +147,21 @@ class Words:
                 at += 1
             if at == len(text):
                 return len(data), None
+            if text[at] == "\0":
+                return at + 1, None
         end = at
         while end < len(text) and text[end] not in BLANKS and text[end] != "\0":
             end += 1
         self.partial += text[at:end]
         if len(self.partial) >= WORD_MAX:
+            self.partial, self.failed = self.partial[: WORD_MAX - 1], True
             raise KernelError(EINVAL, "the word is too long")
         if end == len(text):
             return len(data), None
         word, self.partial = self.partial, ""
-        return end + 1, word or None
+        return end + 1, None if self.failed else word or None
 
     def rest(self) -> str | None:
         """What came without a blank behind it, at the end."""
         word, self.partial = self.partial, ""
-        return word or None
+        return None if self.failed else word or None
