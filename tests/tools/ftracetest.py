@@ -42,7 +42,7 @@ same run gave on Debian's real 6.1.
 
 All of them are from one run.  The tests are as they come; of the suite's own `functions` the two that clear the triggers and filters of
 all 1,500 events before each test are left out, since each machine is new.  With `--whole` they are not:
-`tests/data/tracing/ftracetest_whole.jsonl` has the results so far (`--run` goes on with it): {whole}.
+`tests/data/tracing/ftracetest_whole.jsonl` has their results: {whole}.
 
 {equal} of {total} results are as on the real kernel.
 
