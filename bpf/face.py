@@ -580,5 +580,11 @@ class BpfHost(Protocol):
     def wake(self, key: Hashable) -> None:
         """Let the tasks that sleep on `key` run again."""
 
+    def sleepers(self, key: Hashable) -> tuple[int, int]:
+        """Host addresses of references to the list of those and to the dict of who else is told; 0, 0: native code cannot look."""
+
+    def forget_sleepers(self, key: Hashable) -> None:
+        """Nobody will sleep on `key` any more."""
+
     def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
         """Call back after `delay_ns` of virtual time."""

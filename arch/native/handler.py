@@ -40,6 +40,22 @@ def all_sights(sights: Iterable[Sight]) -> Sight:
     return frozenset(found)
 
 
+# A native function, the words that it gets and a number: not 0 where what is done next may wake somebody.
+Guard = tuple[int, int, int]
+Guards = frozenset[Guard]
+NO_GUARDS: Guards = frozenset()
+
+
+def all_guards(found: Iterable[Guards | None]) -> Guards | None:
+    """Those of several; None: one of them may do what no guard tells of."""
+    out = NO_GUARDS
+    for guards in found:
+        if guards is None:
+            return None
+        out |= guards
+    return out
+
+
 # What a compiled handler does with its struct pt_regs.
 AT_ENTRY = 2  # of a place: the registers are as ftrace shows them at the entry of a function
 NO_FRAME = 1  # it does not look at it: it gets 0, and none is made
@@ -63,6 +79,7 @@ class NativeCode:
     entry_ip: int = 0
     sight: Sight = None  # of its context, where it is known what it looks at
     elsewhere: bool = False  # it reads memory of the kernel, too
+    guards: Guards | None = NO_GUARDS  # while none of them says anything it is as if it were closed; None: it is not
 
 
 @dataclass(frozen=True)
@@ -82,3 +99,6 @@ class NativeHandler:
     elsewhere: bool = False  # it (or what runs at the end) reads memory of the kernel
     returns: bool = False  # at the end of the function something runs because of it
     at_return: Sight = None  # what that looks at
+    guards: Guards = (
+        NO_GUARDS  # of both: it may be called from the hook of a system call while none of them says anything
+    )

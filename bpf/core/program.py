@@ -219,11 +219,11 @@ class BpfProg(Prog):
         if any(CHANGES_CALLER in self._callee_names(self.insns[i]) for i in program.helper_calls()):
             return
         program.data[0] = self.bpf.idle_stack(STACK_BYTES)
-        blind, closed = not program.uses_context(), program.closed
-        data = ctypes.addressof(program.data)
+        blind, closed, data = not program.uses_context(), program.closed, ctypes.addressof(program.data)
         named = any(insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_BTF_ID for insn in self.orig_insns)
-        sight, reads = program.sight()  # a named variable of the kernel's is read, too
-        self.native = NativeCode(program.code, data, program.raise_failure, blind, closed, 0, 0, sight, named or reads)
+        sight, reads, guards = program.sight()
+        reads |= named  # a variable of the kernel's
+        self.native = NativeCode(program.code, data, program.raise_failure, blind, closed, 0, 0, sight, reads, guards)
         for notify in self.when_native:
             notify()
 

@@ -139,6 +139,9 @@ class MapOperation:
 
 GIVES_MEMORY = ("lookup", "element", "reserve")
 WAKE = ("output",)  # operations that, left to Python, may wake tasks
+GUARDED = ("output", "reserve")  # what comes of it may
+WAKE_FLAGS = 4  # register of the former, and of what ends a reservation
+SUBMIT_FLAGS = 2
 
 
 @dataclass(frozen=True)
@@ -211,12 +214,15 @@ def native_call(bpf: Bpf, names: list[str], map_address: int) -> NativeCall | No
                 return None
             address = found.native_operation(operation)
             if address:
-                memory, closed = operation in GIVES_MEMORY, operation not in WAKE
-                return NativeCall(address, found.native_words, 2, registers, map_address, memory, closed=closed)
+                wakes = operation in WAKE
+                return NativeCall(
+                    address, found.native_words, 2, registers, map_address, operation in GIVES_MEMORY, closed=not wakes,
+                    guard=found.native_operation("guard") if operation in GUARDED else 0, wake_flags=WAKE_FLAGS if wakes else 0,
+                )  # fmt: skip
             return None
         case RingOperation(function):
             address = ring.library(bpf.mem.byteorder == "big").address[function]
-            return NativeCall(address, ctypes.addressof(bpf.rings.words), 1, 2, closed=False)
+            return NativeCall(address, ctypes.addressof(bpf.rings.words), 1, 2, closed=False, wake_flags=SUBMIT_FLAGS)
         case Native(None):
             return NativeCall(0, elsewhere=row.elsewhere)
         case Native(NativeFunction() as function, registers, about_tasks):

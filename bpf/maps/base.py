@@ -58,7 +58,7 @@ _FIELDS = (
 COMMANDS = ("lookup", "update", "delete", "next_key")  # of bpf(2), as far as native code has them
 BODIES = {
     "lookup": "lookup", "element": "lookup_element", "update": "update", "delete": "delete", "reserve": "reserve",
-    "output": "output", "query": "query",
+    "output": "output", "query": "query", "guard": "guard",
 }  # fmt: skip
 
 

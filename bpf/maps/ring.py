@@ -12,6 +12,8 @@ from functools import cache
 from arch.abi.errno import EAGAIN, EINVAL
 from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.native.library import Library
+from arch.native.slots import LENGTH
+from arch.native.state import word_at
 from arch.native.subset import (
     Errno,
     Words,
@@ -40,8 +42,8 @@ MAX_RECORD_SIZE = U32_MAX // 4
 META_PAGES = 3  # RINGBUF_PGOFF of 6.1 with its two position pages: 1 + 2
 
 # Words of a ring: where its positions are and its data, bytes of data, the first record that may still be written to, and
-# how many reservations found no room.
-CONSUMER, PRODUCER, DATA, SIZE, PENDING, REFUSED, RING_WORDS = range(7)
+# how many reservations found no room; references to who sleeps until there is a record, and to who is told (0: nobody knows).
+CONSUMER, PRODUCER, DATA, SIZE, PENDING, REFUSED, SLEEPERS, TOLD, RING_WORDS = range(9)
 
 # Words of all rings of a machine: how many; of each where its data begins, where the second piece ends, and its words.
 RINGS, FIRST_RING = 0, 1
@@ -96,6 +98,22 @@ def ring_wakes(m: Words, sample: int, flags: int) -> int:
 
 
 @native
+def ring_watched(m: Words) -> int:
+    """Is there somebody who would be woken?"""
+    if not m[SLEEPERS]:
+        return 1
+    return word_at(word_at(m[SLEEPERS], 0) + LENGTH, 0) + word_at(word_at(m[TOLD], 0) + LENGTH, 0)
+
+
+@native
+def ring_guard(m: Words, forced: int) -> int:
+    """May a record that comes now wake somebody?  `forced`: also one who has not read all before it."""
+    if not ring_watched(m):
+        return 0
+    return forced or load64(m[PRODUCER]) - load64(m[CONSUMER]) - 1 >= m[SIZE]
+
+
+@native
 def ring_finish(m: Words, sample: int, discard: int) -> int:
     """The record is complete; what lies behind the end belongs at the front."""
     place = sample - BPF_RINGBUF_HDR_SZ
@@ -121,7 +139,7 @@ def ring_output(m: Words, data: int, size: int, flags: int) -> Errno:
         return -EINVAL
     if not in_direct_map(data, size):
         decline()
-    if ring_wakes(m, m[DATA] + (load64(m[PRODUCER]) & m[SIZE] - 1) + BPF_RINGBUF_HDR_SZ, flags):
+    if ring_wakes(m, m[DATA] + (load64(m[PRODUCER]) & m[SIZE] - 1) + BPF_RINGBUF_HDR_SZ, flags) and ring_watched(m):
         decline()
     sample = ring_take(m, size)
     if not sample:
@@ -158,7 +176,7 @@ def ring_of(rings: Words, sample: int) -> int:
 
 @native
 def ring_close(m: Words, sample: int, flags: int, discard: int) -> int:
-    if ring_wakes(m, sample, flags):
+    if ring_wakes(m, sample, flags) and ring_watched(m):
         decline()
     return ring_finish(m, sample, discard)
 
@@ -175,7 +193,7 @@ def ring_discard(rings: Words, sample: int, flags: int) -> int:
     return ring_close(ring_of(rings, sample), sample, flags, BPF_RINGBUF_DISCARD_BIT)
 
 
-FUNCTIONS = (ring_take, ring_reserve, ring_commit, ring_output, ring_query, ring_submit, ring_discard)
+FUNCTIONS = (ring_take, ring_reserve, ring_commit, ring_output, ring_query, ring_submit, ring_discard, ring_guard)
 
 
 @cache

@@ -42,7 +42,9 @@ class RingBufferMap(BpfMap):
 
     can_be_inner = True
     can_mmap = True
-    natives: ClassVar[dict[str, str]] = {"reserve": "ring_reserve", "output": "ring_output", "query": "ring_query"}
+    natives: ClassVar[dict[str, str]] = {
+        "reserve": "ring_reserve", "output": "ring_output", "query": "ring_query", "guard": "ring_guard"
+    }  # fmt: skip
 
     def alloc(self) -> None:
         """ringbuf_map_alloc()."""
@@ -60,7 +62,9 @@ class RingBufferMap(BpfMap):
         self.consumer, self.producer = self.area, self.area + PAGE_SIZE
         self.data = self.area + 2 * PAGE_SIZE
         self.busy = False
-        self.words = (ctypes.c_uint64 * ring.RING_WORDS)(self.consumer, self.producer, self.data, size)
+        self.words = (ctypes.c_uint64 * ring.RING_WORDS)(
+            self.consumer, self.producer, self.data, size, 0, 0, *self.host.sleepers(self.waiters)
+        )  # fmt: skip
         self._library = library = ring.library(self.mem.byteorder == "big")
         self._take = partial(library.builtin("ring_take", self.host.block), self.native_words)
         self._commit = partial(library.builtin("ring_commit", self.host.block), self.native_words)
@@ -80,6 +84,7 @@ class RingBufferMap(BpfMap):
 
     def free_elements(self) -> None:
         self.bpf.rings.remove(self.words)
+        self.host.forget_sleepers(self.waiters)
         self.mem.free(self.area)
 
     def position(self, address: int) -> int:

@@ -22,7 +22,7 @@ from arch.hosttime import HOST_WORD, HostStop
 from arch.memory import Memory
 from arch.native import Block, Word
 from arch.native.builtins import METH_FASTCALL, MethodDef
-from arch.native.handler import Sight
+from arch.native.handler import NO_GUARDS, Guards, Sight
 from arch.native.library import add_symbols
 from arch.native.subset import DECLARATIONS
 from bpf.isa.insn import (
@@ -310,11 +310,14 @@ class JitProgram(Program):
                     waiting.append(self.translator.following(i))
         return False
 
-    def sight(self) -> tuple[Sight, bool]:
-        """Which bytes of its context it looks at, and whether at memory of the kernel that is no map's."""
-        if not self.closed or len(self._function_starts()) > 1:
-            return None, True
-        return context_sight(self.insns, self.native_form, self.translator.targets, self.translator.following)
+    def sight(self) -> tuple[Sight, bool, Guards | None]:
+        """Which bytes of its context it looks at, whether at memory of the kernel that is no map's, and who tells that it wakes nobody."""
+        if len(self._function_starts()) > 1 or any(insn.code == BPF_JMP | BPF_TAIL_CALL for insn in self.insns):
+            return None, True, NO_GUARDS if self.closed else None
+        sight, elsewhere, guards = context_sight(
+            self.insns, self.native_form, self.translator.targets, self.translator.following
+        )
+        return sight, elsewhere, NO_GUARDS if self.closed else guards
 
     def helper_calls(self) -> list[int]:
         """Instructions that call a helper."""

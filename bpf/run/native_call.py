@@ -20,3 +20,7 @@ class NativeCall:
     gives_memory: bool = False  # of the program or its maps
     elsewhere: bool = False  # it looks at memory of the kernel that the program names
     closed: bool = True  # also where it declines, nothing leads to a run of another program
+    guard: int = (
+        0  # host address of a function of the words, not 0 while what comes of the call may wake somebody; 0: none
+    )
+    wake_flags: int = 0  # the register with BPF_RB_*_WAKEUP of a call that wakes nobody but those a guard knows of

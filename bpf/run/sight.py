@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from arch.native.handler import Sight
+from arch.native.handler import Guards, Sight
 from bpf.isa.insn import (
     BPF_ADD,
     BPF_ALU,
@@ -31,10 +31,15 @@ from bpf.isa.insn import (
     BPF_X,
     SIZE_BYTES,
     Insn,
+    imm64,
 )
 from bpf.run.native_call import NativeCall
+from bpf.uapi import BPF_RB_FORCE_WAKEUP
 
-NUMBER, THE_CONTEXT, OWN = 1, 2, 4  # what a register may hold: anything; the context; memory of the program or its maps
+# What a register may hold: anything; the context; memory of the program or its maps; a number that is not BPF_RB_FORCE_WAKEUP.
+NUMBER, THE_CONTEXT, OWN, NO_WAKE = 1, 2, 4, 8
+KINDS = NUMBER | THE_CONTEXT | OWN | NO_WAKE
+MAPS = 16  # and of which map, one bit for each
 HELD_BY = 12
 AT_START = tuple(THE_CONTEXT if r == 1 else OWN if r == 10 else NUMBER for r in range(HELD_BY))
 State = tuple[int, ...]
@@ -49,12 +54,16 @@ class _Follower:
         self.insns, self.form = insns, form
         self.seen: set[tuple[int, int]] = set()
         self.elsewhere = False  # it reads memory of the kernel
+        self.guards: set[tuple[int, int]] = set()
+        self.forces = 0  # it may wake also who has not read all
+        self.maps: dict[int, int] = {}  # address -> its bit
 
     def after(self, i: int, state: State) -> State:
         """What the registers may hold behind an instruction."""
         insn = self.insns[i]
         if insn.code == BPF_LD_IMM64:
-            return _with(state, insn.dst_reg, OWN)
+            address = imm64(insn, self.insns[i + 1])
+            return _with(state, insn.dst_reg, OWN | self.maps.setdefault(address, MAPS << len(self.maps)))
         if insn.cls in (BPF_ALU, BPF_ALU64):
             return self._computed(insn, state)
         if insn.cls == BPF_LDX:
@@ -72,22 +81,24 @@ class _Follower:
         raise MoreThanContext
 
     def _computed(self, insn: Insn, state: State) -> State:
-        held, other = state[insn.dst_reg], state[insn.src_reg] if insn.src_kind == BPF_X else NUMBER
+        constant = NUMBER if insn.imm & BPF_RB_FORCE_WAKEUP else NO_WAKE
+        held, other = state[insn.dst_reg], state[insn.src_reg] if insn.src_kind == BPF_X else constant
         if insn.op == BPF_MOV:
             if insn.cls == BPF_ALU or insn.off:
                 if other & THE_CONTEXT:
                     raise MoreThanContext
-                other = NUMBER
+                other = other if insn.src_kind != BPF_X else NUMBER
             return _with(state, insn.dst_reg, other)
         if (held | other) & THE_CONTEXT:
             raise MoreThanContext
         keeps = insn.cls == BPF_ALU64 and (insn.op == BPF_SUB or insn.op == BPF_ADD)
-        return _with(state, insn.dst_reg, OWN if keeps and held == OWN and other == NUMBER else NUMBER)
+        stays = keeps and held & KINDS == OWN and not other & ~(NUMBER | NO_WAKE)
+        return _with(state, insn.dst_reg, OWN if stays else NUMBER)
 
     def _loaded(self, insn: Insn, state: State) -> State:
         base = state[insn.src_reg]
         plain = insn.mode in (BPF_MEM, BPF_MEMSX)
-        self.elsewhere |= bool(base & NUMBER) or not plain
+        self.elsewhere |= bool(base & (NUMBER | NO_WAKE)) or not plain
         if base & THE_CONTEXT:
             if not plain:
                 raise MoreThanContext
@@ -99,6 +110,14 @@ class _Follower:
         if call is None:
             raise MoreThanContext
         self.elsewhere |= call.elsewhere
+        if call.guard:
+            if state[1] != OWN | self.maps.get(call.map, 0):
+                raise MoreThanContext  # of another map
+            self.guards.add((call.guard, call.words))
+        if call.wake_flags:
+            self.forces |= state[call.wake_flags] != NO_WAKE
+        elif not call.closed:
+            raise MoreThanContext
         first, registers = (call.first, call.registers) if call.address else (1, 5)
         if any(state[r] & THE_CONTEXT for r in range(first, first + registers)):
             raise MoreThanContext
@@ -115,9 +134,9 @@ def context_sight(
     form: Callable[[int], NativeCall | None],
     targets: Callable[[int], Sequence[int]],
     following: Callable[[int], int],
-) -> tuple[Sight, bool]:
-    """The bytes of its context that a program of one function looks at, None: that cannot be said; and whether it reads memory of the
-    kernel.
+) -> tuple[Sight, bool, Guards | None]:
+    """The bytes of its context that a program of one function looks at, None: that cannot be said; whether it reads memory of the
+    kernel; and who tells that it wakes nobody.
     """
     follower = _Follower(insns, form)
     states: dict[int, State] = {0: AT_START}
@@ -137,5 +156,6 @@ def context_sight(
                     states[to] = new
                     waiting.append(to)
     except MoreThanContext:
-        return None, True
-    return frozenset(follower.seen), follower.elsewhere
+        return None, True, None
+    guards = frozenset((function, words, int(follower.forces)) for function, words in follower.guards)
+    return frozenset(follower.seen), follower.elsewhere, guards

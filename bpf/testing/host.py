@@ -360,6 +360,12 @@ class TestHost:
     def wake(self, key: Hashable) -> None:
         self.woken.append(key)
 
+    def sleepers(self, key: Hashable) -> tuple[int, int]:
+        return 0, 0
+
+    def forget_sleepers(self, key: Hashable) -> None:
+        pass
+
     def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> TestTimer:
         timer = TestTimer(self.time_ns + delay_ns, callback)
         self.timers.append(timer)

@@ -13,7 +13,7 @@ from arch.abi.mount import MS_NOATIME, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import makedev
 from arch.abi.time import TICK_NSEC
 from arch.native.block import Word
-from arch.native.slots import slot_address, slot_offset
+from arch.native.slots import LENGTH, slot_address, slot_offset
 from arch.native.subset import Words, as_uint, copy, decline, entry, native, set_uint, shared, store64, zero
 from simkernel.fs.constants import (
     FMODE_ATOMIC_POS,
@@ -61,7 +61,6 @@ I_SB, I_STATE, S_FLAGS = slot_offset(Inode, "i_sb"), slot_offset(Inode, "i_state
 MNT_FLAGS, PAGES = slot_offset(Mount, "mnt_flags"), slot_offset(Mapping, "pages")
 SYSCR, SYSCW, RCHAR, WCHAR = (slot_offset(TaskIo, name) for name in ("syscr", "syscw", "rchar", "wchar"))
 FIRST_ITEM = tuple.__basicsize__  # of a tuple: path.mnt
-LENGTH = object.__basicsize__  # of a list
 MAX_POSITION = 1 << 40  # beyond, the bodies look
 
 # Own words: a reference to the number of inotify marks, file operations, the list of free kiocbs, a reference to

@@ -16,14 +16,16 @@ from arch.abi.limits import U32_MAX
 from arch.architecture import Row
 from arch.cpu import Cpu
 from arch.native.block import Native, Word
-from arch.native.handler import NativeHandler, Sight
+from arch.native.handler import NO_GUARDS, NativeHandler, Sight
 from arch.native.slots import slot_offset
+from arch.native.state import word_at
 from arch.native.subset import (
     Words,
     as_uint,
     attempt,
     call_python,
     decline,
+    invoke,
     load32,
     load64,
     native,
@@ -47,11 +49,11 @@ FRAME_ROOM = 512  # bytes between the user's registers on the stack and those th
 REGS, NUMBER, A, A32, B, C, X, Y, LIMIT, ZERO, VALUES = range(11)
 # Words: their own address; how many are visited, how far below the top of the kernel stack the user's registers and the handlers' are, how
 # wide registers are; where in struct pt_regs the result is, where the return address (or, if ON_STACK, the stack pointer); what a
-# return address of a probed return is, and the handler at that place: function, data, Python; the values; where arguments are.
+# return address of a probed return is, and the handler at that place: function, data, Python; how many guards there are, and where; how many calls there were; the values; where arguments are.
 (
     SELF, COUNT, REGS_BELOW, FRAME_BELOW, WIDTH, RESULT, LINK, ON_STACK, TRAMPOLINE, RET_FUNCTION, RET_DATA, RET_AFTER,
-    RET_PYTHON, VALUE,
-) = range(14)  # fmt: skip
+    RET_PYTHON, GUARDS, GUARD_LIST, VISITS, VALUE,
+) = range(17)  # fmt: skip
 PLACE = VALUE + VALUES
 POINT = PLACE + SHOWN_MOST
 FIRST = POINT + 3
@@ -122,9 +124,18 @@ def rest_in_python(python: int, after: int, frame: int) -> int:
 
 
 @native
+def somebody_waits(count: int, guards: int) -> int:
+    """For what handlers may do: that is no matter for the hook."""
+    for i in range(count):
+        if invoke(word_at(guards, 3 * i), word_at(guards, 3 * i + 1), word_at(guards, 3 * i + 2)):
+            return 1
+    return 0
+
+
+@native
 def visit_entries(w: Words, now: int) -> int:
     """On the way in."""
-    if shared[Word.FALLBACK]:
+    if shared[Word.FALLBACK] or somebody_waits(w[GUARDS], w[GUARD_LIST]):
         decline()
     top = shared[Word.KERNEL_STACK]
     frame = top - w[FRAME_BELOW]
@@ -134,6 +145,7 @@ def visit_entries(w: Words, now: int) -> int:
     pending = shared[Word.WORK] - shared[Word.WORK_SEEN]
     charge(pending)
     shared[Word.VISITED] = 1
+    w[VISITS] += 1
     w[POINT + POINT_REGS] = w[VALUE + REGS]
     w[POINT + POINT_SECOND] = w[VALUE + NUMBER]
     w[POINT + POINT_NUMBER] = w[VALUE + NUMBER]
@@ -253,9 +265,15 @@ class Walk:
             below, below + FRAME_ROOM + layout.size, self.result.size, self.result.offset, link.offset,
             arch.link_register is None, text.image.kretprobe_trampoline,
         ]  # fmt: skip
+        self.guards = (ctypes.c_uint64 * 0)()
         self.words[SELF] = ctypes.addressof(self.words)
         self.words[VALUE + LIMIT] = NR_SYSCALLS
         self.words[PLACE : PLACE + len(self.fields)] = [field.offset for field in self.fields]
+
+    @property
+    def visits(self) -> int:
+        """Calls that were answered so, and a few that were declined in the end."""
+        return self.words[VISITS]
 
     def aim(self, steps: Sequence[Step], points: Sequence[Listener], behind: int) -> int | None:
         """Visit the probes of these functions from now on, and behind so many of them the listeners: the words' address, or 0 if
@@ -274,13 +292,24 @@ class Walk:
         for i, word in enumerate(word for row in known for word in row):
             self.words[FIRST + i] = word
         self.words[COUNT] = len(known)
+        self._guard(steps, points)
         return ctypes.addressof(self.words) if known else 0
+
+    def _guard(self, steps: Sequence[Step], points: Sequence[Listener]) -> None:
+        """A call at which they might wake somebody goes its whole way."""
+        natives = [
+            self.cpu.at_probe(self.text.image.address(s.symbol))[1] for s in steps if self.text.probed.get(s.symbol)
+        ]
+        natives += [listener.native for listener in points]
+        guards = sorted(NO_GUARDS.union(*(native.guards for native in natives if native is not None)))
+        self.guards = (ctypes.c_uint64 * (3 * len(guards)))(*(word for guard in guards for word in guard))
+        self.words[GUARDS], self.words[GUARD_LIST] = len(guards), ctypes.addressof(self.guards)
 
     def _aim_return(self) -> bool:
         python, native = self.cpu.at_probe(self.words[TRAMPOLINE])
         if native is None:
             return False
-        self.words[RET_FUNCTION:VALUE] = [native.function, native.data, id(native.after), id(python)]
+        self.words[RET_FUNCTION:GUARDS] = [native.function, native.data, id(native.after), id(python)]
         return True
 
     def _row(self, step: Step) -> list[int] | None:

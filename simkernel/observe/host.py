@@ -377,6 +377,15 @@ class Host(BpfSide):
         """Those who sleep on a file's key."""
         self.k.wake_up(self.k.vfs.key_queue(key), 0)
 
+    def sleepers(self, key: Hashable) -> tuple[int, int]:
+        """Where native code finds who sleeps on a key, and who else is told."""
+        queue = self.k.vfs.key_queue(key)
+        return slot_address(queue, "waiters"), slot_address(queue, "on_wake")
+
+    def forget_sleepers(self, key: Hashable) -> None:
+        """The key's object is gone."""
+        self.k.vfs.key_queues.pop(key, None)
+
     def spend(self, ns: int) -> None:
         """The clock goes on."""
         self.k.clock.advance(ns)

@@ -8,7 +8,7 @@ from functools import cache
 
 from arch.architecture import Architecture, Layout, Row
 from arch.native import Block, Word
-from arch.native.handler import READ_ONLY, NativeCode, NativeHandler
+from arch.native.handler import NO_GUARDS, READ_ONLY, NativeCode, NativeHandler, all_guards
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, load32, load64, native, shared, store64
 from tracing.probes.returns import ARGUMENTS as NOTED_AT
@@ -127,7 +127,7 @@ def raw_point(
     code: NativeCode | None, block: Block, big_endian: bool, context: int, count: int
 ) -> NativeHandler | None:
     """The same for native callers on a system call's way."""
-    if code is None or not code.closed or count != 2:
+    if code is None or code.guards is None or count != 2:
         return None
     data = (ctypes.c_uint64 * (PROGRAM + 2))(context, 0, count, code.function, code.data)
 
@@ -138,7 +138,7 @@ def raw_point(
         library(big_endian).address["run_point"],
         None if code.sight is None or code.elsewhere else frozenset[tuple[int, int]](),
     )
-    return NativeHandler(function, ctypes.addressof(data), after, (data, code), sight=sight)
+    return NativeHandler(function, ctypes.addressof(data), after, (data, code), sight=sight, guards=code.guards)
 
 
 def fentry_handler(
@@ -201,6 +201,10 @@ def _handler(
             code.failed()
 
     function = library(arch.byteorder == "big").address[name]
-    known, elsewhere = all(code.sight is not None for code in compiled), any(code.elsewhere for code in compiled)
+    guards, elsewhere = all_guards(code.guards for code in compiled), any(code.elsewhere for code in compiled)
+    known = guards is not None and all(code.sight is not None for code in compiled)
     sight = frozenset((row.offset, row.size) for row in read) if known else None
-    return NativeHandler(function, ctypes.addressof(data), after, (data, tuple(compiled)), READ_ONLY, sight, elsewhere)
+    keep = (data, tuple(compiled))
+    return NativeHandler(
+        function, ctypes.addressof(data), after, keep, READ_ONLY, sight, elsewhere, guards=guards or NO_GUARDS
+    )

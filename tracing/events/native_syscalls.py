@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from arch.architecture import Row
 from arch.errors import Fault
 from arch.native import Word
-from arch.native.handler import NativeHandler
+from arch.native.handler import NO_GUARDS, NativeHandler
 from arch.native.library import Library
 from arch.native.state import word_at
 from arch.native.subset import Words, attempt, decline, load32, load64, native, poke32, poke64, shared, store32, store64
@@ -166,6 +167,9 @@ class ByNumber:
                 self.words[2 + 2 * number] = form.data
             if number < CALLS:
                 self.words[1 + 2 * number] = IN_PYTHON if form is None else form.function
+        guards = NO_GUARDS.union(*(form.guards for form in forms.values() if form is not None))
+        if guards != self.handler.guards:
+            self.handler = replace(self.handler, guards=guards)
 
 
 def point_starter(
@@ -174,7 +178,7 @@ def point_starter(
     """The same as starter() for native callers."""
     rows = arguments or ()
     size = rows[0].size if rows else 8
-    if not programs.closed or any(row.size != size for row in rows):
+    if programs.guards is None or any(row.size != size for row in rows):
         return None
     records = recorder.native
     words = (ctypes.c_uint64 * (P_ARGUMENTS + len(rows)))(
@@ -182,7 +186,7 @@ def point_starter(
     )
     data = (ctypes.c_uint64 * 2)(ctypes.addressof(words), recorder.first_context())
     function = library(records.big_endian).address["exit_run" if arguments is None else "enter_run"]
-    return NativeHandler(function, ctypes.addressof(data), after, (words, data, programs))
+    return NativeHandler(function, ctypes.addressof(data), after, (words, data, programs), guards=programs.guards)
 
 
 def point_tracer(

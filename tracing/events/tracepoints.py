@@ -282,7 +282,7 @@ class TracepointEvent(LazyEvent):
         if self._tracer is not None:
             records, file, preempt = self.recorder.native, self.listeners[0], self.held_depth & self.board.depth_mask
             traced = point_tracer(self._rows, records, file, self.id, self.held_flags, preempt)
-        if self._starter is not None and self._compiled is not None and self._compiled.closed:
+        if self._starter is not None and self._compiled is not None and self._compiled.guards is not None:
             if not any(user.sampling for user in self.perf_events):
                 run = point_starter(self._rows, self.recorder, self._compiled, self._after_programs)
         self.tracepoint.set_native(self.trace, traced)

@@ -8,7 +8,7 @@ from functools import cache
 
 from arch.abi.limits import U32_MAX
 from arch.native import Native, Word
-from arch.native.handler import NO_FRAME, READ_ONLY, NativeCode, NativeHandler, all_sights
+from arch.native.handler import NO_FRAME, NO_GUARDS, READ_ONLY, NativeCode, NativeHandler, all_guards, all_sights
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, decline, native, shared
 from tracing.record.recorder import Firing, Recorder
@@ -108,8 +108,12 @@ def handler(
     blind = all(code.blind for code in known)
     flags = READ_ONLY | (NO_FRAME if blind else 0)
     keep = (data, hits, tuple(codes))
-    sight, elsewhere = all_sights(code.sight for code in known), any(code.elsewhere for code in known)
-    return NativeHandler(function, ctypes.addressof(data), after, keep, flags, sight, elsewhere)
+    guards = all_guards(code.guards for code in known)
+    sight = None if guards is None else all_sights(code.sight for code in known)
+    elsewhere = any(code.elsewhere for code in known)
+    return NativeHandler(
+        function, ctypes.addressof(data), after, keep, flags, sight, elsewhere, guards=guards or NO_GUARDS
+    )
 
 
 class Runner:
@@ -119,6 +123,7 @@ class Runner:
         self.made, self.codes = made, codes
         self.data = made.data
         self.closed = all(code.closed for code in codes)
+        self.guards = all_guards(code.guards for code in codes)
         self.words = recorder.host.block.words
         self.call = library(recorder.host.mem.byteorder == "big").builtin("run_for_python", recorder.host.block)
 

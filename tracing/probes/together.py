@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from arch.native import Block, Native, Word
-from arch.native.handler import NO_FRAME, READ_ONLY, NativeHandler, all_sights
+from arch.native.handler import NO_FRAME, NO_GUARDS, READ_ONLY, NativeHandler, all_sights
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, native, shared
 
@@ -70,5 +70,6 @@ def together(
     sight, elsewhere = all_sights(handler.sight for handler in found), any(handler.elsewhere for handler in found)
     keep = (data, tuple(found))
     return NativeHandler(
-        function, ctypes.addressof(data), after, keep, flags, sight, elsewhere, bool(returning), at_return
-    )
+        function, ctypes.addressof(data), after, keep, flags, sight, elsewhere, bool(returning), at_return,
+        NO_GUARDS.union(*(handler.guards for handler in found)),
+    )  # fmt: skip

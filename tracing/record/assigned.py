@@ -16,7 +16,7 @@ from functools import cache
 from arch.abi.limits import U64_MAX
 from arch.errors import Fault
 from arch.native import Word
-from arch.native.handler import NativeHandler
+from arch.native.handler import NO_GUARDS, NativeHandler
 from arch.native.library import Library
 from arch.native.state import current_task, load_sized, poke_sized, word_at
 from arch.native.subset import (
@@ -434,7 +434,9 @@ def point_starter(
     context, regs = recorder.first_context(), recorder.host.caller_regs(True)
     data = (ctypes.c_uint64 * 3)(ctypes.addressof(words), context, regs)
     function = library(records.big_endian).address["run_point"]
-    return NativeHandler(function, ctypes.addressof(data), after, (words, data, programs))
+    return NativeHandler(
+        function, ctypes.addressof(data), after, (words, data, programs), guards=programs.guards or NO_GUARDS
+    )
 
 
 def nothing_left(values: int) -> None:
