@@ -19,7 +19,7 @@ from arch.native.handler import chosen_tier
 from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.cgroup import CgroupPrograms
-from bpf.face import BpfHost, Detach, FdObject, Link, Prog
+from bpf.face import BpfHost, Detach, FdObject, Link, PerfEvent, Prog
 from bpf.maps.base import BpfMap, MapAttr, StructOps, map_of_fd
 from bpf.maps.info import KptrField
 from bpf.maps.psock import Psock
@@ -172,6 +172,7 @@ class Bpf:
         self.copies: list[Redirect] | None = (
             None  # what a classifier that runs now sends elsewhere (bpf_clone_redirect)
         )
+        self.perf_events: dict[int, PerfEvent] = {}  # whose programs run now, by their contexts
         self.tunnel = 0  # struct metadata_dst of programs, once one has set a tunnel
         self.task_words: ctypes.Array[ctypes.c_uint64] | None = None  # for native helpers: offsets of members
         self._deferred: list[Callable[[], None]] = []

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from arch.errors import Fault
 from arch.memory import ByteOrder
 from bpf.btf.codec import INT_SIGNED, Btf, BtfType, Kind, Member
+from tracing.text.addresses import shown_pointer
 
 SHOW_COMPACT, SHOW_NONAME, SHOW_PTR_RAW, SHOW_ZERO = 1, 2, 4, 8
 MAX_NAME_STEPS = 10  # pointers and arrays of a type's name
@@ -148,8 +149,9 @@ class Show:
             if not value:
                 self.terminated = True
                 return
-            if 0x20 <= value < 0x7F:
-                self._value(type_id, f"'{chr(value)}'", True)
+            letter = value & 0xFF
+            if 0x20 <= letter < 0x7F or letter >= 0xA0:  # isprint(): those of Latin-1, too
+                self._value(type_id, f"'{chr(letter)}'", True)
                 return
         self._value(type_id, str(value), bool(value))
 
@@ -165,7 +167,8 @@ class Show:
 
     def _pointer(self, type_id: int, t: BtfType, address: int) -> None:
         value = self._number(address, self.btf.pointer_size)
-        self._value(type_id, f"0x{value:016x}", bool(value))
+        shown = value if self.flags & SHOW_PTR_RAW else shown_pointer(value)
+        self._value(type_id, f"0x{shown:016x}", bool(value))
 
     def _enum(self, type_id: int, t: BtfType, address: int) -> None:
         size = 8 if t.kind is Kind.ENUM64 else 4

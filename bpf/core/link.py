@@ -18,6 +18,7 @@ FDINFO_FIELDS = (
     "tp_name", "attach_type", "target_obj_id", "target_btf_id", "cgroup_id", "target_name", "map_id", "netns_ino", "ifindex",
 )  # fmt: skip
 
+TARGET_FIELDS = ("target_obj_id", "target_btf_id")
 ITER_FIELDS = ("target_name", "map_id")
 
 
@@ -86,7 +87,9 @@ class BpfLink(Link):
     def fdinfo(self) -> str:
         """bpf_link_show_fdinfo()."""
         name = LINK_TYPES[self.type].name.removeprefix("BPF_LINK_TYPE_").lower()
-        shown = FDINFO_FIELDS if "target_name" not in self.info else ITER_FIELDS
+        shown: tuple[str, ...] = FDINFO_FIELDS if "target_name" not in self.info else ITER_FIELDS
+        if self.bpf.version.before("6.5"):  # e859e429511a
+            shown = tuple(field for field in shown if field not in TARGET_FIELDS)
         more = "".join(f"{field}:\t{value}\n" for field, value in self.info.items() if field in shown)
         return (
             f"link_type:\t{FDINFO_NAMES.get(name, name)}\nlink_id:\t{self.id}\n"

@@ -124,6 +124,7 @@ class BpfProg(Prog):
         self.verified_insns = verdict.insn_processed
         self.max_ctx_offset = int(verdict.stats.get("max_ctx_offset", 0))
         self.max_tp_access = int(verdict.stats.get("max_tp_access", 0))
+        self.enforce_expected_attach_type = bool(verdict.stats.get("enforce_expected_attach_type", 0))
         self.load_time_ns = bpf.host.now_ns()
         self.uid = bpf.host.current_uid()
         self.run_time_ns = self.run_cnt = self.recursion_misses = 0

@@ -6,15 +6,6 @@ from __future__ import annotations
 from bpf.helpers.rows import declare
 
 declare(
-    "perf_prog_read_value",
-    56,
-    "4.15",
-    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
-    flags="gpl_only",
-    given="pe_prog",
-    missing="all of it",
-)
-declare(
     "tail_call",
     12,
     "4.2",

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arch.abi.errno import ENOSPC, MAX_ERRNO
+from arch.abi.errno import ENOSPC
 from arch.errors import Fault, KernelError
 from arch.memory import Memory
 from bpf.format import Conversion, after_word, conversions
 from bpf.helpers import Runtime, signed
-from tracing.text.addresses import hash_pointer
+from tracing.text.addresses import shown_pointer
 
 BIN_ARGS = 512  # MAX_BPRINTF_BIN_ARGS
 POINTER_DIGITS = 16
@@ -176,9 +176,8 @@ def _pointer(rt: Runtime, each: Conversion, value: int) -> bytes:
     """pointer(): what the second pass makes of addresses."""
     if each.kind in (b"ps", b"pS"):
         return pad(symbol(rt, each.kind, value), each.flags, each.width)
-    error = value > (1 << 64) - 1 - MAX_ERRNO
-    if each.kind != b"px" and value and not error:
-        value = hash_pointer(value)
+    if each.kind != b"px":
+        value = shown_pointer(value)
     if each.width == -1:
         return number(b"x", each.flags + b"0", POINTER_DIGITS, value)
     return number(b"x", each.flags, each.width, value)

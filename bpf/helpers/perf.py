@@ -183,9 +183,31 @@ def perf_event_read_value(rt: Runtime, map_ptr: int, flags: int, buf: int, size:
     except KernelError:
         rt.mem.write(buf, bytes(size))
         raise
+    return _tell(rt, buf, values)
+
+
+def _tell(rt: Runtime, buf: int, values: tuple[int, int, int]) -> int:
     for i, value in enumerate(values):
         rt.mem.write_uint(buf + 8 * i, 8, value)
     return 0
+
+
+@prototype(
+    "perf_prog_read_value",
+    56,
+    "4.15",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
+    flags="gpl_only",
+    given="pe_prog",
+)
+def perf_prog_read_value(rt: Runtime, ctx: int, buf: int, size: int) -> int:
+    """The same of the event whose program this is."""
+    size &= 0xFFFFFFFF
+    event = rt.bpf.perf_events.get(ctx)
+    if size != 24 or event is None:
+        rt.mem.write(buf, bytes(size))
+        return -EINVAL
+    return _tell(rt, buf, rt.host.perf_event_read(event))
 
 
 @prototype(

@@ -31,7 +31,9 @@ def _prepare(rt: Runtime, ptr: int, size: int, flags: int) -> tuple[Btf, int, in
 def _text(rt: Runtime, ptr: int, size: int, flags: int) -> bytes:
     btf, type_id, address = _prepare(rt, ptr, size, flags)
     try:
-        return show(btf, type_id, address, lambda at, n: bytes(rt.mem.read(at, n)), rt.mem.byteorder, flags).encode()
+        return show(btf, type_id, address, lambda at, n: bytes(rt.mem.read(at, n)), rt.mem.byteorder, flags).encode(
+            "latin-1"
+        )
     except Fault as fault:
         raise KernelError(kernel_errno(rt, fault.address)) from None
 

@@ -219,8 +219,12 @@ class User:
         """bpf_check_uarg_tail_zero(): what user space knows and we do not must be zero."""
         if size > PAGE_SIZE:
             raise KernelError(E2BIG)
-        if size > expected and any(self.read(address + expected, size - expected)):
-            raise KernelError(E2BIG)
+        at, end = address + expected, address + size
+        while at < end:  # page by page: what is not zero is found before what cannot be read
+            upto = min(end, (at | (PAGE_SIZE - 1)) + 1)
+            if any(self.read(at, upto - at)):
+                raise KernelError(E2BIG)
+            at = upto
 
 
 class Attr:

@@ -156,7 +156,7 @@ def check_attach_type(call: Call, prog: BpfProg, attach_type: int) -> None:
             raise KernelError(EPERM)
         if ATTACH_TYPE_TO_PROG_TYPE.get(attach_type) != prog.type:
             raise KernelError(EINVAL)
-        if prog.expected_attach_type and prog.expected_attach_type != attach_type:
+        if prog.enforce_expected_attach_type and prog.expected_attach_type != attach_type:
             raise KernelError(EINVAL)
     elif prog.type == uapi.BPF_PROG_TYPE_KPROBE:
         multi = uapi.BPF_TRACE_KPROBE_MULTI

@@ -206,6 +206,7 @@ def _verdict(env: Env, ret: int) -> Verdict:
             "max_tp_access": facts.max_tp_access,
             "max_rdonly_access": facts.max_rdonly_access,
             "max_rdwr_access": facts.max_rdwr_access,
+            "enforce_expected_attach_type": int(facts.enforce_expected_attach_type),
         },
         subprog_starts=tuple(subprog.start for subprog in env.subprogs[:-1]) or (0,),
         stack_depths=tuple(subprog.stack_depth for subprog in env.subprogs[:-1]),

@@ -341,9 +341,11 @@ class Attachments:
         ):
             place = kernel.place(path)
             mem.write_uint(base + place.offset, place.size, value)
+        self.bpf.perf_events[context] = event
         try:
             return trace_call_bpf(self.bpf, [program.prog], context, program.cookie)
         finally:
+            del self.bpf.perf_events[context]
             self._depth -= 1
 
     # ---- the filter files of January 2015 ----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from arch.abi.errno import MAX_ERRNO
 from tracing.face import SymbolTable
 
 
@@ -61,3 +62,8 @@ def hash_pointer(addr: int) -> int:
         value ^= value >> 33
         value = value * multiplier & 0xFFFFFFFFFFFFFFFF
     return (value ^ value >> 33) & 0xFFFFFFFF
+
+
+def shown_pointer(value: int) -> int:
+    """What %p shows of 64 bits: the hash, but for null and what is no address but an error."""
+    return value if not value or value > (1 << 64) - 1 - MAX_ERRNO else hash_pointer(value)
