@@ -520,6 +520,9 @@ class BpfHost(Protocol):
     def sock_from_file(self, file: int) -> int:
         """Address of the struct socket of a struct file; 0 for a file that is none."""
 
+    def receive_frames(self, device: int, frames: list[bytes]) -> bool:
+        """The struct net_device at an address receives frames, as from its wire; True: do_softirq() takes them up the stack."""
+
     def net_device(self, ifindex: int) -> int | None:
         """Address of a struct net_device, 0 if there is none; None: this machine has no network."""
 

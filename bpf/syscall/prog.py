@@ -197,7 +197,8 @@ def prog_test_run(call: Call) -> int | Steps:
     if prog.type == uapi.BPF_PROG_TYPE_STRUCT_OPS:
         return struct_ops_test_run(call, prog, request)
     steps = _plain_test_run(call, prog, request)
-    return steps if request.repeat > 1 else drive(steps, call.bpf.mem)
+    live = request.flags & uapi.BPF_F_TEST_XDP_LIVE_FRAMES and prog.type == uapi.BPF_PROG_TYPE_XDP
+    return steps if request.repeat > 1 or live else drive(steps, call.bpf.mem)
 
 
 def _plain_test_run(call: Call, prog: BpfProg, request: TestRequest) -> Steps:

@@ -50,6 +50,7 @@ from bpf.packet.skbuff import (
     shinfo_room,
 )
 from bpf.syscall.test_functions import FENTRY_CALLS, KernelCall, Step, TimePassed, drive
+from bpf.syscall.test_live import run_live
 from bpf.syscall.test_request import TestRequest, TestResult
 from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
 from bpf.versions.program_types import program_types
@@ -344,29 +345,43 @@ def _xdp_context(runner: _Runner) -> tuple[_Fields | None, int, int]:
     meta, end = ctx.get("data"), ctx.get("data_end")
     if ctx.get("data_meta") or end > request.data_size_in or meta > end:
         raise KernelError(EINVAL, "xdp_md does not describe the packet")
+    if _is_live(request) and (request.has_data_out or request.has_ctx_out):
+        raise KernelError(EINVAL, "nothing comes back of live frames with a context")
     if meta & 3 or meta > 32 or meta > uapi.XDP_PACKET_HEADROOM - XDP_FRAME_SIZE:
         raise KernelError(EINVAL, "metadata has a bad size")
     return ctx, meta, end
 
 
 def _run_xdp(runner: _Runner) -> Running:
-    """bpf_prog_test_run_xdp(), without live frames."""
+    """bpf_prog_test_run_xdp()."""
     request = runner.request
     if runner.prog.expected_attach_type in (uapi.BPF_XDP_DEVMAP, uapi.BPF_XDP_CPUMAP):
         raise KernelError(EINVAL, "cannot be tested by itself")
     if request.flags & ~uapi.BPF_F_TEST_XDP_LIVE_FRAMES:
         raise KernelError(EINVAL, "unknown flag")
-    if request.flags & uapi.BPF_F_TEST_XDP_LIVE_FRAMES:
-        raise KernelError(E2BIG if request.batch_size > TEST_XDP_MAX_BATCH else ENOTSUPP, "no live frames here")
-    if request.batch_size:
-        raise KernelError(EINVAL, "batch without live frames")
+    live = _is_live(request)
+    if request.batch_size > (TEST_XDP_MAX_BATCH if live else 0):
+        raise KernelError(E2BIG if live else EINVAL, "too many frames at once")
     ctx, meta, linear = _xdp_context(runner)
     headroom, tailroom = uapi.XDP_PACKET_HEADROOM - meta, shinfo_room(runner.kernel)
+    if live:
+        headroom += _page_head(runner)
+        if request.data_size_in > PAGE_SIZE - headroom - tailroom:
+            raise KernelError(EINVAL, "live frames are of one page")
     if request.data_size_in - meta < ETH_HLEN:
         raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
     packet = runner.packet_in(min(linear, PAGE_SIZE - headroom - tailroom), headroom, tailroom)
     with runner.memory(bytes(headroom) + packet, PAGE_SIZE) as start:
         return (yield from _run_xdp_buff(runner, ctx, start, headroom, meta, len(packet)))
+
+
+def _is_live(request: TestRequest) -> bool:
+    return bool(request.flags & uapi.BPF_F_TEST_XDP_LIVE_FRAMES)
+
+
+def _page_head(runner: _Runner) -> int:
+    """sizeof(struct xdp_page_head), which stands before a live frame."""
+    return 2 * runner.kernel.sizeof("xdp_buff") + XDP_FRAME_SIZE
 
 
 def _add_fragments(runner: _Runner, xdp: XdpBuff, rest: bytes) -> None:
@@ -393,15 +408,16 @@ def _run_xdp_buff(runner: _Runner, ctx: _Fields | None, start: int, headroom: in
     ):
         xdp = XdpBuff(runner.host, address)
         xdp.write(rxq, "xdp_rxq_info.dev", device.addr)
-        xdp.set("data_hard_start", start)
+        before = _page_head(runner) if _is_live(runner.request) else 0
+        xdp.set("data_hard_start", start + before)
         xdp.set("data", start + headroom + meta)
         xdp.set("data_meta", start + headroom)
         xdp.set("data_end", start + headroom + length)
         xdp.set("rxq", rxq)
-        xdp.set("frame_sz", PAGE_SIZE)
+        xdp.set("frame_sz", PAGE_SIZE - before)
         if rest := (runner.request.data_in or b"")[length:]:
             _add_fragments(runner, xdp, rest)
-        yield from runner.run(address)
+        yield from run_live(runner.prog, runner.request, xdp, device) if before else runner.run(address)
         if ctx:
             ctx.set("data", xdp.get("data") - xdp.get("data_meta"))
             ctx.set("data_end", xdp.get("data_end") - xdp.get("data_meta"))

@@ -414,6 +414,9 @@ class TestHost:
     def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
         return None
 
+    def receive_frames(self, device: int, frames: list[bytes]) -> bool:
+        return False
+
     def net_device(self, ifindex: int) -> int | None:
         return None
 

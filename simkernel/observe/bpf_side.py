@@ -42,6 +42,7 @@ from simkernel.fs.inode import File, Path, to_str
 from simkernel.fs.pseudo import PseudoInode
 from simkernel.kernel.namespaces import KINDS
 from simkernel.kernel.security import LSM
+from simkernel.net.core.device import receive_frames
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import current_net
@@ -106,6 +107,11 @@ class BpfSide(ABC):
     def vmlinux_btf(self) -> Btf | None:
         """The kernel's own BTF, made when first asked for; kernels before 5.2 have none."""
         return self.kernel_btf.get() if self.k.version.at_least("5.2") else None
+
+    def receive_frames(self, device: int, frames: list[bytes]) -> bool:
+        """xdp_recv_frames()."""
+        receive_frames(self.k, self.k.net.devices[device], frames)
+        return True
 
     def net_device(self, ifindex: int) -> int:
         """Address of a struct net_device, 0 if there is none."""

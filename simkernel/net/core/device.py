@@ -26,7 +26,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import NET_XMIT_DROP
 from simkernel.net.core.skb import CHECKSUM_UNNECESSARY, Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop
+from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop, register
 from simkernel.net.core.tc import handle_egress, handle_ingress
 from simkernel.net.core.xdp import do_xdp_generic
 from simkernel.net.face import NetKernel
@@ -225,6 +225,16 @@ def eth_type_trans(packet: Skb, dev: NetDevice) -> None:
     packet.set_pkt_type(kind)
     protocol = int.from_bytes(head[12:14], "big")
     packet.set_protocol(protocol if protocol >= ETH_P_802_3_MIN else ETH_P_802_2)
+
+
+def receive_frames(k: NetKernel, dev: NetDevice, frames: list[bytes]) -> None:
+    """netif_receive_skb_list() of frames that no driver has received."""
+    for frame in frames:
+        packet = register(k, Skb.alloc(k, len(frame)))
+        packet.put_data(frame)
+        eth_type_trans(packet, dev)
+        k.net.backlog.append(packet)
+    k.softirqs.raise_softirq(NET_RX_SOFTIRQ)
 
 
 @kernel_function("int __dev_forward_skb(struct net_device *dev, struct sk_buff *skb)", source="net/core/dev.c")
