@@ -9,15 +9,15 @@ PAGE = "add-system-call.md"
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """The sources with ustat(2)."""
+    """The sources with memfd_secret(2)."""
     there = Checkout(tmp_path_factory.mktemp("syscall"))
-    there.append("simkernel/fs/stat.py", blocks(PAGE, "py")[0])
+    there.append("simkernel/fs/eventfd.py", blocks(PAGE, "py")[0])
     return there
 
 
 def test_without_it_the_call_is_missing(tmp_path_factory):
     plain = Checkout(tmp_path_factory.mktemp("plain"))
-    program = "import simkernel; s = simkernel.boot().session; print(s.syscalls.syscall('ustat', 0, 0))"
+    program = "import simkernel; s = simkernel.boot().session; print(s.syscalls.syscall('memfd_secret', 0))"
     assert plain.python("-c", program) == "-38\n"  # ENOSYS
 
 
@@ -30,8 +30,8 @@ def test_a_machine_runs_it_and_probes_see_it(checkout):
 
 
 def test_its_test_passes(checkout):
-    (checkout.place / "test_ustat.py").write_text(
+    (checkout.place / "test_secret.py").write_text(
         "import pytest\nfrom simkernel.fs.testing import Libc\n\n\n"
         "@pytest.fixture\ndef libc():\n    return Libc()\n\n\n" + blocks(PAGE, "py")[3]
     )
-    assert "1 passed" in checkout.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_ustat.py")
+    assert "1 passed" in checkout.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_secret.py")
