@@ -25,6 +25,8 @@ import simkernel
 from bench._rows import Row, report
 from bench.machine import ROOT, WORK, program
 from bpf.loader.object import BpfObject
+from bpf.maps.array import PerfEventArrayMap
+from tracing.perf.ring import OFF_DATA_TAIL
 
 ROUNDS = int(os.environ.get("SIMKERNEL_BENCH_ROUNDS", 7))
 COUNT = {"g": 40000, "w": 40000, "f": 40000}
@@ -165,6 +167,14 @@ class Bench:
             section += f"/{self.path}:target"
         if (section, body) not in self.objects:
             self.objects[section, body] = self.machine.load(built(section, body), "prog")
+            if body == "perf":
+                self.machine.session.perf_buffer(
+                    self.objects[section, body].maps["perf"], lambda cpu, data: None, pages=4096
+                )
+        for found in self.machine.kernel.observer.bpf.maps.objects.values():
+            for event in found.objects.values() if isinstance(found, PerfEventArrayMap) else ():
+                buffer = event.buffer
+                buffer.mem.write_uint(buffer.base + OFF_DATA_TAIL, 8, buffer.head)  # all is read
         links = self.objects[section, body].attach()
         try:
             yield

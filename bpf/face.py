@@ -176,6 +176,10 @@ class PerfEvent(Protocol):
     def cpu(self) -> int:
         """The CPU it counts on; -1: any."""
 
+    @property
+    def native_words(self) -> int:
+        """Host address of words whose first two are the native functions output(words, pt_regs, data, size) and guard(words); 0: none."""
+
 
 class Cgroup(Protocol):
     """A control group."""

@@ -218,6 +218,12 @@ class TraceHost(Protocol):
     def wake(self, key: Hashable) -> None:
         """Let the tasks that sleep on `key` run again."""
 
+    def sleepers(self, key: Hashable) -> tuple[int, int]:
+        """Host addresses of references to the list of those and to the dict of who else is told."""
+
+    def forget_sleepers(self, key: Hashable) -> None:
+        """Nobody will sleep on `key` any more."""
+
     def spend(self, ns: int) -> None:
         """Work is done here that takes so long."""
 

@@ -37,7 +37,7 @@ from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_registers
-from bpf.run.native_call import NativeCall
+from bpf.run.native_call import Constant, NativeCall
 from bpf.run.traced import Entry, TracedProgram
 from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.versions.program_types import types_where
@@ -202,11 +202,11 @@ class BpfProg(Prog):
         call = found.bind(self.runtime) if found is not None else not_here(names[0] or "?")
         return call if self.bpf.intercept is None else self.bpf.intercept(names, call)
 
-    def _native_call(self, insn: Insn, map_address: int) -> NativeCall | None:
+    def _native_call(self, insn: Insn, constant: Constant) -> NativeCall | None:
         """How compiled code calls a helper without Python."""
         from bpf.helpers.native import native_call  # with LLVM behind it: who compiles waits for it
 
-        return native_call(self.bpf, self._callee_names(insn), map_address)
+        return native_call(self.bpf, self._callee_names(insn), constant)
 
     def go_native(self) -> None:
         """Compile.  Native callers run it, too, but where a helper changes registers of the place that called it."""

@@ -39,7 +39,7 @@ from arch.records import dataclass
 from bpf.board import Bpf
 from bpf.helpers.task import pads_comm
 from bpf.maps import ring
-from bpf.run.native_call import NativeCall
+from bpf.run.native_call import Constant, NativeCall
 
 # Words about tasks: where the members of struct task_struct and struct cred are, and how wide pointers are, whether names are padded.
 PID, TGID, COMM, CRED, UID, GID, POINTER, PADS = range(8)
@@ -151,7 +151,20 @@ class RingOperation:
     function: str
 
 
-ROWS: dict[str, Native | MapOperation | RingOperation] = {
+@dataclass(frozen=True)
+class EventOutput:
+    """A row: how a record comes into the events of the map in R2; the context in R1 tells where the CPU was."""
+
+    operation: str
+
+
+ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | None] = {
+    "bpf_perf_event_output": EventOutput("events_of_regs"),
+    "bpf_perf_event_output_tp": EventOutput("events_of_tracepoint"),
+    "bpf_perf_event_output_raw_tp": EventOutput("events_of_kernel"),
+    "bpf_event_output_data": None,
+    "bpf_skb_event_output": None,
+    "bpf_xdp_event_output": None,
     "bpf_map_lookup_elem": MapOperation("lookup", 1),
     "__htab_map_lookup_elem": MapOperation("element", 1),
     "bpf_map_update_elem": MapOperation("update", 3),
@@ -204,11 +217,12 @@ def _about_tasks(bpf: Bpf) -> int:
     return ctypes.addressof(bpf.task_words)
 
 
-def native_call(bpf: Bpf, names: list[str], map_address: int) -> NativeCall | None:
-    """The native form of a call of a helper; `map_address` is what R1 is expected to be.  None: there is no row."""
+def native_call(bpf: Bpf, names: list[str], constant: Constant) -> NativeCall | None:
+    """The native form of a call of a helper, and what registers are expected to be.  None: there is no row."""
     row = next((ROWS[name] for name in names if name in ROWS), None)
     match row:
         case MapOperation(operation, registers):
+            map_address = constant(1)
             found = bpf.map_at.get(map_address)
             if found is None:
                 return None
@@ -220,6 +234,16 @@ def native_call(bpf: Bpf, names: list[str], map_address: int) -> NativeCall | No
                     guard=found.native_operation("guard") if operation in GUARDED else 0, wake_flags=WAKE_FLAGS if wakes else 0,
                 )  # fmt: skip
             return None
+        case EventOutput(operation):
+            map_address = constant(2)
+            found = bpf.map_at.get(map_address)
+            address = 0 if found is None else found.native_operation(operation)
+            if found is None or not address:
+                return None
+            guard = found.native_operation("events_guard")
+            return NativeCall(
+                address, found.native_words, 1, 5, map_address, map_register=2, context=True, closed=False, guard=guard
+            )
         case RingOperation(function):
             address = ring.library(bpf.mem.byteorder == "big").address[function]
             return NativeCall(address, ctypes.addressof(bpf.rings.words), 1, 2, closed=False, wake_flags=SUBMIT_FLAGS)

@@ -10,6 +10,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import PerfEvent
 from bpf.helpers import Runtime, prototype
+from bpf.helpers.stack import saved_regs
 from bpf.helpers.xdp import xdp_pieces
 from bpf.maps.array import PerfEventArrayMap
 from bpf.packet.skbuff import SkBuff, XdpBuff
@@ -68,16 +69,16 @@ def perf_event_output(rt: Runtime, ctx: int, map_ptr: int, flags: int, data: int
     """A raw sample."""
     if flags & ~uapi.BPF_F_INDEX_MASK:
         return -EINVAL
-    return _output(rt, ctx, map_ptr, flags, bytes(rt.mem.read(data, size)))
+    return _output(rt, saved_regs(rt, ctx), map_ptr, flags, bytes(rt.mem.read(data, size)))
 
 
-def _output(rt: Runtime, ctx: int, map_ptr: int, flags: int, sample: bytes) -> int:
+def _output(rt: Runtime, regs: int, map_ptr: int, flags: int, sample: bytes) -> int:
     event = _event(rt, map_ptr, flags)
     if event.attr.type != PERF_TYPE_SOFTWARE or event.attr.config != PERF_COUNT_SW_BPF_OUTPUT:
         return -EINVAL
     if event.cpu != rt.host.cpu_id():
         return -EOPNOTSUPP
-    written = rt.host.perf_event_output(event, ctx, sample)
+    written = rt.host.perf_event_output(event, regs, sample)
     # 5.1, a7177b94aff4: what has no room is told to the program
     return 0 if written or rt.bpf.version.before("5.1") else -ENOSPC
 
@@ -107,17 +108,15 @@ def skb_event_output(rt: Runtime, skb_at: int, map_ptr: int, flags: int, data: i
         skb = SkBuff(rt.host, skb_at)
         return bytes(rt.mem.read(skb.data, length)) if length <= skb.len else None
 
-    return _event_output(rt, skb_at, map_ptr, flags, bytes(rt.mem.read(data, size)), packet)
+    return _event_output(rt, map_ptr, flags, bytes(rt.mem.read(data, size)), packet)
 
 
-def _event_output(
-    rt: Runtime, ctx: int, map_ptr: int, flags: int, data: bytes, packet: Callable[[int], bytes | None]
-) -> int:
+def _event_output(rt: Runtime, map_ptr: int, flags: int, data: bytes, packet: Callable[[int], bytes | None]) -> int:
     if flags & ~(uapi.BPF_F_CTXLEN_MASK | uapi.BPF_F_INDEX_MASK):
         return -EINVAL
     length = (flags & uapi.BPF_F_CTXLEN_MASK) >> CTXLEN_SHIFT
     behind = packet(length) if length else b""
-    return -EFAULT if behind is None else _output(rt, ctx, map_ptr, flags, data + behind)
+    return -EFAULT if behind is None else _output(rt, 0, map_ptr, flags, data + behind)
 
 
 @prototype(
@@ -145,7 +144,7 @@ def xdp_event_output(rt: Runtime, xdp_at: int, map_ptr: int, flags: int, data: i
         pieces = xdp_pieces(XdpBuff(rt.host, xdp_at), 0, length)
         return None if isinstance(pieces, int) else b"".join(bytes(rt.mem.read(at, count)) for at, count in pieces)
 
-    return _event_output(rt, xdp_at, map_ptr, flags, bytes(rt.mem.read(data, size)), packet)
+    return _event_output(rt, map_ptr, flags, bytes(rt.mem.read(data, size)), packet)
 
 
 @prototype(

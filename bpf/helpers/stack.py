@@ -15,7 +15,7 @@ _STACKID_FLAGS = (
 _STACK_FLAGS = uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_USER_BUILD_ID
 
 
-def _saved_regs(rt: Runtime, ctx: int) -> int:
+def saved_regs(rt: Runtime, ctx: int) -> int:
     """Tracepoint programs find the struct pt_regs in their context, and so do programs of perf events.
 
     Raw tracepoints have the host take the registers.
@@ -68,7 +68,7 @@ def get_stackid(rt: Runtime, ctx: int, map_ptr: int, flags: int) -> int:
     found = rt.map_of(map_ptr, StackTraceMap)
     user = bool(flags & uapi.BPF_F_USER_STACK)
     depth = min(found.value_size // found.entry_size + (flags & uapi.BPF_F_SKIP_FIELD_MASK), PERF_MAX_STACK_DEPTH)
-    trace = rt.host.callchain(_saved_regs(rt, ctx), user=user, max_depth=depth)
+    trace = rt.host.callchain(saved_regs(rt, ctx), user=user, max_depth=depth)
     if trace is None:
         return -EFAULT
     return int(found.store(trace, flags))
@@ -143,7 +143,7 @@ def _stack_bytes(rt: Runtime, size: int, flags: int, regs: int, task: int) -> by
 )
 @kernel_name("bpf_get_stack_sleepable")
 def get_stack(rt: Runtime, ctx: int, buf: int, size: int, flags: int) -> int:
-    return _get_stack(rt, buf, size & 0xFFFFFFFF, flags, _saved_regs(rt, ctx))
+    return _get_stack(rt, buf, size & 0xFFFFFFFF, flags, saved_regs(rt, ctx))
 
 
 @prototype(

@@ -10,12 +10,12 @@ import ctypes
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Generic, TypeVar
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOSPC, ENOTSUPP, EOPNOTSUPP
 from arch.abi.limits import INT_MAX, PAGE_SIZE, U32_MAX
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.face import Cgroup, PerfEvent, Prog
-from bpf.maps import indexed
+from bpf.maps import indexed, perf_output
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
     PCPU_MIN_UNIT_SIZE,
@@ -367,6 +367,9 @@ class FdArrayMap(_Indexed, Generic[Element]):
         self.values = self.address + VALUES
         self.objects: dict[int, Element] = {}
 
+    def element_changed(self, index: int) -> None:
+        """There is another object at this index, or none."""
+
     def pointer(self, obj: Element) -> int:
         """What is stored in memory for an object: its address, where it is an object of simulated memory."""
         return 0
@@ -413,6 +416,7 @@ class FdArrayMap(_Indexed, Generic[Element]):
         old = self.objects.get(index)
         self.objects[index] = obj
         self.mem.write_uint(self.values + index * 8, 8, self.pointer(obj))
+        self.element_changed(index)
         if old is not None:
             self.put_object(old)
 
@@ -425,6 +429,7 @@ class FdArrayMap(_Indexed, Generic[Element]):
         if old is None:
             raise refuse(ENOENT)
         self.mem.write_uint(self.values + index * 8, 8, 0)
+        self.element_changed(index)
         self.put_object(old)
 
     def clear(self) -> None:
@@ -480,6 +485,29 @@ class ProgArrayMap(FdArrayMap[Prog]):
 )
 class PerfEventArrayMap(FdArrayMap[PerfEvent]):
     """BPF_MAP_TYPE_PERF_EVENT_ARRAY: an element goes when the file it was set through is closed."""
+
+    natives: ClassVar[dict[str, str]] = {name: name for name in perf_output.OPERATIONS}
+
+    def alloc(self) -> None:
+        super().alloc()
+        no_room = -ENOSPC if self.bpf.version.at_least("5.1") else 0  # a7177b94aff4: it is told to the program
+        self.rows = perf_output.words(min(self.max_entries, perf_output.EVENTS_AT_MOST), no_room)
+
+    @property
+    def native_words(self) -> int:
+        return ctypes.addressof(self.rows)
+
+    def native_operation(self, operation: str) -> int:
+        if self.max_entries > perf_output.EVENTS_AT_MOST or self.host.block is None or operation not in self.natives:
+            return 0
+        return perf_output.library(self.mem.byteorder == "big").address[operation]
+
+    def element_changed(self, index: int) -> None:
+        if index < perf_output.EVENTS_AT_MOST:
+            found = self.objects.get(index)
+            self.rows[perf_output.ROWS + index] = (
+                0 if found is None else found.native_words or perf_output.PYTHONS_EVENT
+            )
 
     def get_object(self, fd: int) -> PerfEvent:
         """perf_event_fd_array_get_ptr()."""

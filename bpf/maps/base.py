@@ -58,7 +58,8 @@ _FIELDS = (
 COMMANDS = ("lookup", "update", "delete", "next_key")  # of bpf(2), as far as native code has them
 BODIES = {
     "lookup": "lookup", "element": "lookup_element", "update": "update", "delete": "delete", "reserve": "reserve",
-    "output": "output", "query": "query", "guard": "guard",
+    "output": "output", "query": "query", "guard": "guard", "events_of_regs": "output",
+    "events_of_tracepoint": "output", "events_of_kernel": "output", "events_guard": "output",
 }  # fmt: skip
 
 

@@ -266,12 +266,14 @@ class JitProgram(Program):
         insn = self.insns[index]
         if self.native_call is None or insn.code != BPF_JMP | BPF_CALL:
             return None
-        expected = 0
-        for i in range(index - 1, -1, -1):
-            before = self.insns[i]
-            if before.code == BPF_LD_IMM64 and before.dst_reg == 1 and before.src_reg == 0:
-                expected = imm64(before, self.insns[i + 1])
-                break
+
+        def expected(register: int) -> int:
+            for i in range(index - 1, -1, -1):
+                before = self.insns[i]
+                if before.code == BPF_LD_IMM64 and before.dst_reg == register and before.src_reg == 0:
+                    return imm64(before, self.insns[i + 1])
+            return 0
+
         return self.native_call(insn, expected)
 
     @property

@@ -75,7 +75,7 @@ from bpf.run.meaning import (
     sdiv,
     smod,
 )
-from bpf.run.native_call import NativeCall
+from bpf.run.native_call import Constant, NativeCall
 from bpf.run.window import Window, window_of
 
 M = (1 << 64) - 1
@@ -127,7 +127,7 @@ class EngineOptions(TypedDict, total=False):
     load_packet: Callable[[int, int, int], int]
     unknown_opcode: Callable[[int], None]
     fast: bool
-    native_call: Callable[[Insn, int], NativeCall | None]  # of a helper, by the instruction and what R1 will be
+    native_call: Callable[[Insn, Constant], NativeCall | None]  # of a helper
     block: Block  # of the machine, for native calls
     counts: ctypes.Array[ctypes.c_uint64] | None  # how often each instruction ran, for coverage
     in_native_run: InNativeRun
@@ -390,7 +390,7 @@ class Program:
         load_packet: Callable[[int, int, int], int] | None = None,
         unknown_opcode: Callable[[int], None] | None = None,
         fast: bool = True,
-        native_call: Callable[[Insn, int], NativeCall | None] | None = None,
+        native_call: Callable[[Insn, Constant], NativeCall | None] | None = None,
         in_native_run: InNativeRun | None = None,
         block: Block | None = None,
         counts: ctypes.Array[ctypes.c_uint64] | None = None,

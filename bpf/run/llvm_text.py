@@ -542,7 +542,7 @@ class Function:
         python = self.fresh("python")
         if native.map:
             same = self.fresh("same")
-            expected = self.let(f"icmp eq i64 {self.get(1)}, {signed(native.map)}")
+            expected = self.let(f"icmp eq i64 {self.get(native.map_register)}, {signed(native.map)}")
             self.do(f"br i1 {expected}, label %{same}, label %{python}")
             self.label(same)
         assert self.jit.block is not None

@@ -111,15 +111,17 @@ class _Follower:
             raise MoreThanContext
         self.elsewhere |= call.elsewhere
         if call.guard:
-            if state[1] != OWN | self.maps.get(call.map, 0):
+            if state[call.map_register] != OWN | self.maps.get(call.map, 0):
                 raise MoreThanContext  # of another map
             self.guards.add((call.guard, call.words))
         if call.wake_flags:
             self.forces |= state[call.wake_flags] != NO_WAKE
-        elif not call.closed:
+        elif not call.closed and not call.guard:
             raise MoreThanContext
         first, registers = (call.first, call.registers) if call.address else (1, 5)
-        if any(state[r] & THE_CONTEXT for r in range(first, first + registers)):
+        if call.context and state[1] != THE_CONTEXT:
+            raise MoreThanContext
+        if any(state[r] & THE_CONTEXT for r in range(first + call.context, first + registers)):
             raise MoreThanContext
         found = OWN if call.gives_memory else NUMBER
         return (found, *(NUMBER for _ in range(5)), *state[6:])

@@ -55,6 +55,8 @@ class TestEvent:
     def __init__(self, type_: int, config: int, cpu: int = 0) -> None:
         self.type, self.config, self.cpu = type_, config, cpu
 
+    native_words = 0
+
     @property
     def attr(self) -> TestEvent:
         return self

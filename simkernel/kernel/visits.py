@@ -49,18 +49,18 @@ FRAME_ROOM = 512  # bytes between the user's registers on the stack and those th
 REGS, NUMBER, A, A32, B, C, X, Y, LIMIT, ZERO, VALUES = range(11)
 # Words: their own address; how many are visited, how far below the top of the kernel stack the user's registers and the handlers' are, how
 # wide registers are; where in struct pt_regs the result is, where the return address (or, if ON_STACK, the stack pointer); what a
-# return address of a probed return is, and the handler at that place: function, data, Python; how many guards there are, and where; how many calls there were; the values; where arguments are.
+# return address of a probed return is, and the handler at that place: function, data, Python; how many guards there are, and where; how many calls there were; where the instruction pointer is; the values; where arguments are.
 (
     SELF, COUNT, REGS_BELOW, FRAME_BELOW, WIDTH, RESULT, LINK, ON_STACK, TRAMPOLINE, RET_FUNCTION, RET_DATA, RET_AFTER,
-    RET_PYTHON, GUARDS, GUARD_LIST, VISITS, VALUE,
-) = range(17)  # fmt: skip
+    RET_PYTHON, GUARDS, GUARD_LIST, VISITS, IP, VALUE,
+) = range(18)  # fmt: skip
 PLACE = VALUE + VALUES
 POINT = PLACE + SHOWN_MOST
 FIRST = POINT + 3
 # Of a function: its handler, as above; ns from the call's beginning to its entry and its end; how many arguments, and which values
-# they are; does something run at its end, and was this call caught for that.
+# they are; does something run at its end, and was this call caught for that; its address.
 FUNCTION, DATA, AFTER, PYTHON, BEGINS, ENDS, SHOWN, ARGUMENT = range(8)
-RETURNS, CAUGHT, KIND, ROW = range(ARGUMENT + SHOWN_MOST, ARGUMENT + SHOWN_MOST + 4)
+RETURNS, CAUGHT, KIND, ADDRESS, ROW = range(ARGUMENT + SHOWN_MOST, ARGUMENT + SHOWN_MOST + 5)
 FUNCTION_KIND, ENTER_KIND, EXIT_KIND = range(3)  # the latter two: who listens to sys_enter and sys_exit
 # What those get: the user's registers, the number or the result, the number.
 POINT_REGS, POINT_SECOND, POINT_NUMBER, POINT_VALUES = range(4)
@@ -95,6 +95,7 @@ def link_place(w: Words, frame: int) -> int:
 def show_arguments(w: Words, row: int, frame: int) -> int:
     for i in range(w[row + SHOWN]):
         put_wide(w, frame + w[PLACE + i], w[VALUE + w[row + ARGUMENT + i]])
+    put_wide(w, frame + w[IP], w[row + ADDRESS])
     if w[row + RETURNS]:
         if w[ON_STACK]:
             put_wide(w, frame + w[LINK], frame - 8)
@@ -265,6 +266,7 @@ class Walk:
             below, below + FRAME_ROOM + layout.size, self.result.size, self.result.offset, link.offset,
             arch.link_register is None, text.image.kretprobe_trampoline,
         ]  # fmt: skip
+        self.words[IP] = layout.fields[arch.instruction_pointer].offset
         self.guards = (ctypes.c_uint64 * 0)()
         self.words[SELF] = ctypes.addressof(self.words)
         self.words[VALUE + LIMIT] = NR_SYSCALLS
@@ -326,7 +328,7 @@ class Walk:
             return None
         return [
             native.function, native.data, id(native.after), id(python), step.begins, step.ends, len(arguments),
-            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0, FUNCTION_KIND,
+            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0, FUNCTION_KIND, self.text.image.address(step.symbol),
         ]  # fmt: skip
 
     def _point(self, listener: Listener) -> list[int] | None:
@@ -338,7 +340,7 @@ class Walk:
             rest = self.python[listener.callback] = partial(_fired, listener.callback)
         kind = EXIT_KIND if listener.at_exit else ENTER_KIND
         return [
-            native.function, native.data, id(native.after), id(rest), listener.when, listener.when, *[0] * (1 + SHOWN_MOST), 0, 0, kind,
+            native.function, native.data, id(native.after), id(rest), listener.when, listener.when, *[0] * (1 + SHOWN_MOST), 0, 0, kind, 0,
         ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Hashable
 from typing import Protocol
@@ -22,6 +23,8 @@ from arch.abi.perf_event import (
 )
 from arch.abi.poll import EPOLLHUP
 from arch.errors import KernelError
+from arch.native.block import Word
+from arch.native.slots import slot_address
 from tracing.board import Board
 from tracing.face import AttachedProgram, Timer, UserSpaces
 from tracing.perf.attr import PerfAttr
@@ -52,6 +55,9 @@ class Owner(Protocol):
 
 class PerfEvent:
     """struct perf_event."""
+
+    # what native code reads (native_output.py)
+    __slots__ = ("__dict__", "__weakref__", "buffer", "cpu", "enabled", "lost_samples", "output_to")
 
     def __init__(self, core: Owner, attr: PerfAttr, task: Hashable | None, cpu: int, event_id: int) -> None:
         self.core = core
@@ -98,6 +104,7 @@ class PerfEvent:
         self.fasync: Callable[[bool], None] | None = None  # who is signalled; whether it was the last
         self.overflow_hook: Callable[[PerfEvent, int], None] | None = None
         self.on_free: list[Callable[[], None]] = []
+        self._words: ctypes.Array[ctypes.c_uint64] | None = None
 
     # Where it counts
 
@@ -207,6 +214,31 @@ class PerfEvent:
         if not self.enabled or (self.cpu != self.host.cpu_id() and self.cpu >= 0):
             raise KernelError(EOPNOTSUPP, "the event is off, or on another CPU")
         return self.output(self.sample(regs, data, 0, 0, 0))
+
+    @property
+    def native_words(self) -> int:
+        """Host address of what native code needs to make records of a program's, as long as the event lives; 0: it cannot."""
+        if self._words is None:
+            if not self.host.block.words[Word.TEXT_BASE] >> 63:  # by its address alone no place is the kernel's
+                return 0
+            from tracing.perf import (
+                native_output as n,
+            )  # with LLVM behind it: who puts such events into maps waits for it
+
+            attr, ip = self.attr, self.board.layout.fields[self.host.arch.instruction_pointer]
+            code = n.library(self.board.byteorder == "big").address
+            self._words = words = n.words()
+            words[n.OUTPUT], words[n.GUARD] = code["output"], code["guard"]
+            slots = ("cpu", "enabled", "buffer", "lost_samples", "output_to")
+            words[n.CPU : n.SLEEPERS] = [slot_address(self, name) for name in slots]
+            words[n.SLEEPERS], words[n.TOLD] = self.host.sleepers(self.waiters)
+            words[n.TAKES] = (attr.type, attr.config) == (PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT)
+            words[n.KNOWN] = not attr.sample_type & ~n.KNOWN_PARTS and not attr.flag("inherit") and self.clock is None
+            words[n.TYPE], words[n.ID] = attr.sample_type, self.id
+            words[n.WAKEUP] = 0 if attr.flag("watermark") else attr.wakeup
+            words[n.NONE], words[n.IP], words[n.IP_SIZE] = id(None), ip.offset, ip.size
+            self.on_free.append(lambda: self.host.forget_sleepers(self.waiters))
+        return ctypes.addressof(self._words)
 
     def sample(self, regs: int, raw: bytes | None, addr: int, ip: int, period: int) -> bytes:
         """A PERF_RECORD_SAMPLE."""

@@ -26,7 +26,12 @@ HEADER_SIZE_5_12 = 96
 
 
 class PerfBuffer:
-    """struct perf_buffer (ring_buffer in older kernels)."""
+    """struct perf_buffer (ring_buffer in older kernels).  Native code reads its slots (native_output.py)."""
+
+    __slots__ = (
+        "backward", "base", "data", "events", "head", "lost", "mapped", "mem", "nr_pages", "on_wakeup", "overwrite", "paused",
+        "poll", "size", "wakeup_mark", "watermark",
+    )  # fmt: skip
 
     def __init__(self, mem: KernelMem, nr_pages: int, watermark: int, overwrite: bool, header_size: int) -> None:
         self.mem = mem

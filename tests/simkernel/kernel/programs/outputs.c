@@ -3,8 +3,10 @@
  *   outputs ring|perf HOW WAIT COUNT FLAGS WAKEUP
  *
  * HOW: "poll" or "epoll", or "late" (when all is done); WAIT: after so many calls the caller sleeps; FLAGS of the output;
- * WAKEUP: perf_event_attr.wakeup_events.  Prints what was read.
+ * WAKEUP: perf_event_attr.wakeup_events.  A seventh word puts the program on a "kprobe" or a "tracepoint" in place of a raw one.
+ * Prints what was read.
  */
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -37,6 +39,14 @@ static void show(const char *what, const unsigned char *at, unsigned size) {
   for (unsigned i = 0; i < size; i++)
     printf(" %02x", at[i]);
   printf("\n");
+}
+
+static int number_in(const char *path) {
+  char text[32] = "";
+  int file = open(path, O_RDONLY);
+  read(file, text, sizeof(text) - 1);
+  close(file);
+  return atoi(text);
 }
 
 /* The records that are there: how many. */
@@ -76,6 +86,8 @@ int main(int argc, char **argv) {
     return 2;
   perf = !strcmp(argv[1], "perf");
   int wait_every = atoi(argv[3]), count = atoi(argv[4]), flags = atoi(argv[5]), late = !strcmp(argv[2], "late");
+  const char *where = argc > 7 ? argv[7] : "raw";
+  int kprobe = !strcmp(where, "kprobe"), raw = !strcmp(where, "raw");
   union bpf_attr attr;
   memset(&attr, 0, sizeof(attr));
   attr.map_type = perf ? BPF_MAP_TYPE_PERF_EVENT_ARRAY : BPF_MAP_TYPE_RINGBUF;
@@ -83,14 +95,14 @@ int main(int argc, char **argv) {
   attr.max_entries = perf ? 4 : 4096;
   int map = bpf(BPF_MAP_CREATE, &attr);
   struct bpf_insn insns[] = {
-      MOVR(6, 1), INSN(0x79, 0, 6, 8, 0), INSN(0x55, 0, 0, 14, __NR_getppid), CALL(BPF_FUNC_ktime_get_ns), STORE(-24, 0),
+      MOVR(6, 1), kprobe ? MOV(0, __NR_getppid) : INSN(0x79, 0, 6, 8, 0), INSN(0x55, 0, 0, 14, __NR_getppid), CALL(BPF_FUNC_ktime_get_ns), STORE(-24, 0),
       CALL(BPF_FUNC_get_current_pid_tgid), STORE(-16, 0), MOV(0, 77), STORE(-8, 0), MOVR(1, 6),
       INSN(0x18, perf ? 2 : 1, 1, 0, map), INSN(0, 0, 0, 0, 0), MOVR(perf ? 4 : 2, 10), ADD(perf ? 4 : 2, -24),
       MOV(perf ? 5 : 3, 20), INSN(0xb4, perf ? 3 : 4, 0, 0, perf ? -1 : flags), CALL(perf ? BPF_FUNC_perf_event_output : BPF_FUNC_ringbuf_output),
       MOV(0, 0), INSN(0x95, 0, 0, 0, 0)};
   static char log[65536];
   memset(&attr, 0, sizeof(attr));
-  attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+  attr.prog_type = kprobe ? BPF_PROG_TYPE_KPROBE : raw ? BPF_PROG_TYPE_RAW_TRACEPOINT : BPF_PROG_TYPE_TRACEPOINT;
   attr.insns = (uintptr_t)insns;
   attr.insn_cnt = sizeof(insns) / sizeof(insns[0]);
   attr.license = (uintptr_t) "GPL";
@@ -145,7 +157,19 @@ int main(int argc, char **argv) {
   memset(&attr, 0, sizeof(attr));
   attr.raw_tracepoint.name = (uintptr_t) "sys_enter";
   attr.raw_tracepoint.prog_fd = prog;
-  int link = bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+  int link = raw ? bpf(BPF_RAW_TRACEPOINT_OPEN, &attr) : -1;
+  if (!raw) {
+    struct perf_event_attr event = {.size = sizeof(event), .type = PERF_TYPE_TRACEPOINT};
+    if (kprobe) {
+      event.type = number_in("/sys/bus/event_source/devices/kprobe/type");
+      event.config1 = (uintptr_t) "__x64_sys_getppid";
+    } else {
+      event.config = number_in("/sys/kernel/tracing/events/syscalls/sys_enter_getppid/id");
+    }
+    link = syscall(__NR_perf_event_open, &event, -1, 0, -1, 0);
+    if (ioctl(link, PERF_EVENT_IOC_SET_BPF, prog) || ioctl(link, PERF_EVENT_IOC_ENABLE, 0))
+      printf("not attached\n");
+  }
   for (int i = 0; i < count; i++) {
     getppid();
     if (wait_every && i % wait_every == wait_every - 1)
