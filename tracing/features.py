@@ -76,7 +76,13 @@ class Features:
     clock_tai: bool = since("5.19", "3dc6ffae2da2: the clock tai")
     rethook: bool = since("5.18", "73f9b911faa7: return probes through rethook")
     printk_lock_gone: bool = since("6.1", "e2bb9e01d589, in its stable series: bpf_trace_printk takes no lock")
+    uprobe_without_symbols: bool = since("6.2", "b26a124cbfa8: the types symbol and symstr are not for uprobes")
+    probe_type_char: bool = since("6.4", "8478cca1e3ab: the type char in probe events")
+    string_type_message: bool = since("6.7", "8c427cc2fa73: an error in the log for $comm of another type")
     touched_functions: bool = since("6.4", "e11b521a7b69: touched_functions")
+    args_need_entry: bool = since(
+        "6.5", "18b1e870a496: $argN elsewhere than at a function's ends has an error of its own"
+    )
     function_addresses: bool = since("6.5", "83f74441bcb1: available_filter_functions_addrs")
     eventfs: bool = since(
         "6.6", "5790b1fb3d67: directories of events are made when they are looked at, and open to others"

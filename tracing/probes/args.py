@@ -29,8 +29,8 @@ def _integer(name: str, bits: int, kind: str) -> FetchType:
     )  # fmt: skip
 
 
-def fetch_types(word: int) -> dict[str, FetchType]:
-    """probe_fetch_types[] of 6.1."""
+def fetch_types(word: int, char: bool = False) -> dict[str, FetchType]:
+    """probe_fetch_types[] of 6.1, and what came later."""
     string = FetchType("string", 4, True, '\\"%s\\"', "__data_loc char[]", True, "string")
     types = {name: FetchType(name, 4, True, string.fmt, string.fmttype, True, "string")
              for name in ("string", "ustring", "symstr")}  # fmt: skip
@@ -38,6 +38,8 @@ def fetch_types(word: int) -> dict[str, FetchType]:
         for bits in (8, 16, 32, 64):
             types[f"{kind}{bits}"] = _integer(f"{kind}{bits}", bits, kind)
     types["symbol"] = FetchType("symbol", word, False, "%pS", f"u{8 * word}", print="symbol")
+    if char:
+        types["char"] = FetchType("char", 1, False, "'%c'", "u8", print="'%c'")
     return types
 
 

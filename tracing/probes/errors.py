@@ -50,6 +50,8 @@ MESSAGES: Mapping[str, str] = {
     "BAD_ARRAY_NUM": "Invalid array size",
     "ARRAY_TOO_BIG": "Array number is too big",
     "BAD_TYPE": "Unknown type is specified",
+    "NOFENTRY_ARGS": "$arg* can be used only on function entry or exit",
+    "NEED_STRING_TYPE": "$comm and immediate-string only accepts string type",
     "BAD_STRING": "String accepts only memory argument",
     "BAD_SYMSTRING": "Symbol String doesn't accept data/userdata",
     "BAD_BITFIELD": "Invalid bitfield",

@@ -38,7 +38,8 @@ class FetchParser:
         self.kernel = kernel
         self.is_return = is_return
         self.on_entry = on_entry
-        self.types = fetch_types(board.word)
+        self.features = board.features
+        self.types = fetch_types(board.word, self.features.probe_type_char)
         self.default = f"x{8 * self.word}"
         self.size = 0  # of the fixed part so far
 
@@ -46,6 +47,8 @@ class FetchParser:
         """find_fetch_type(): by name, `b4@2/32` by its container; None if there is none."""
         if name is None:
             return self.types[self.default]
+        if name in ("symbol", "symstr") and not self.kernel and self.features.uprobe_without_symbols:
+            return None
         if name[:1] == "b":
             slash = name.find("/")
             if slash < 0:
@@ -84,6 +87,8 @@ class FetchParser:
         immediate_string = (expression in ("$comm", "$COMM") and not self.of_event) or expression.startswith('\\"')
         if immediate_string:
             if count or (type_name is not None and type_name != "string"):
+                if self.features.string_type_message:
+                    raise ProbeError("NEED_STRING_TYPE", type_at)
                 raise KernelError(EINVAL, "$comm and immediate strings are strings")
             kind = self.types.get("string")
         else:
@@ -168,6 +173,8 @@ class FetchParser:
             if not number or number > self.stack_words:
                 raise ProbeError("BAD_ARG_NUM", at)
             return Op("arg", number - 1)
+        if name.startswith("arg") and self.features.args_need_entry and not (self.kernel and self.is_return):
+            raise ProbeError("NOFENTRY_ARGS", at)
         raise ProbeError("BAD_VAR", at)
 
     def stack_variable(self, rest: str, at: int) -> Op:
