@@ -14,6 +14,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
+from simkernel.fs.fileattr import check_changeable
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.inode import Dentry, Inode, Mount, Path, in_group, inode_permission, to_bytes
 from simkernel.fs.namei import (
@@ -104,6 +105,9 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
     k.vfs.security.ask("path_chmod", path, mode & S_IALLUGO)
     if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
         return -EPERM
+    check_changeable(inode)
+    if inode.i_sb.fs_name == "proc":  # proc_setattr(), proc_sys_setattr()
+        return -EPERM
     k.vfs.security.setattr(path.dentry, ATTR_MODE | ATTR_CTIME, mode & S_IALLUGO | inode.i_mode & S_IFMT)
     if inode.is_link and k.vfs.names.link_modes_fixed:
         return -EOPNOTSUPP
@@ -187,6 +191,10 @@ def chown_common(k: FsKernel, path_addr: int, user: int, group: int) -> int:
         sgid = inode.i_mode & (S_ISGID | 0o010) == S_ISGID | 0o010
         valid |= ATTR_KILL_SUID | (ATTR_KILL_SGID if sgid else 0) | (ATTR_MODE if sgid or inode.i_mode & S_ISUID else 0)
     k.vfs.security.setattr(path.dentry, valid, inode.i_mode, user, group)
+    if valid & (ATTR_UID | ATTR_GID):
+        check_changeable(inode)
+    if valid & (ATTR_UID | ATTR_GID) and inode.i_fop is not None and inode.i_fop.name == "proc_sys_file_operations":
+        return -EPERM  # proc_sys_setattr()
     mine = cred.fsuid == inode.i_uid
     if user != nobody and not (mine and user == inode.i_uid) and not cred.capable(CAP_CHOWN, inode):
         return -EPERM

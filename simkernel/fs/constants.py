@@ -23,6 +23,9 @@ FMODE_OPENED = 0x80000
 FMODE_CREATED = 0x100000
 FMODE_NEED_UNMOUNT = 0x10000000  # the mount goes with the file, unless it was attached somewhere
 
+# inode->i_flags, include/linux/fs.h; the last is not of the kernel's inode, but of tmpfs's own flags
+S_NOATIME, S_APPEND, S_IMMUTABLE, S_NODUMP = 0x2, 0x4, 0x8, 1 << 31
+
 # permission masks, include/linux/fs.h
 MAY_EXEC, MAY_WRITE, MAY_READ, MAY_APPEND, MAY_ACCESS, MAY_OPEN, MAY_CHDIR, MAY_NOT_BLOCK = (
     1,

@@ -160,6 +160,9 @@ def sys_copy_file_range(
         return -EOVERFLOW
     if in_pos < 0 or out_pos < 0:
         return -EINVAL
+    if in_pos >= source.f_inode.i_size:
+        return 0
+    length = min(length, source.f_inode.i_size - in_pos)
     if source.f_inode is dest.f_inode and in_pos < out_pos + length and out_pos < in_pos + length:
         return -EINVAL
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, out_pos, min(length, MAX_RW_COUNT))

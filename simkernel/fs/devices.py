@@ -165,6 +165,27 @@ def random_write_iter(k: FsKernel, iocb: int, from_: int) -> int:
     return done
 
 
+# include/uapi/linux/random.h
+RNDGETENTCNT, RNDADDTOENTCNT, RNDADDENTROPY, RNDZAPENTCNT, RNDCLEARPOOL, RNDRESEEDCRNG = (
+    0x80045200, 0x40045201, 0x40085203, 0x5204, 0x5206, 0x5207,
+)  # fmt: skip
+POOL_BITS = 256
+
+
+def _random_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
+    """random_ioctl(): the pool is always full.  EPERM, EINVAL, EFAULT."""
+    if cmd == RNDGETENTCNT:
+        k.usercopy.put_user(arg, 4, POOL_BITS)
+        return 0
+    if cmd not in (RNDADDTOENTCNT, RNDADDENTROPY, RNDZAPENTCNT, RNDCLEARPOOL, RNDRESEEDCRNG):
+        return -EINVAL
+    if not k.capable(CAP_SYS_ADMIN):
+        return -EPERM
+    if cmd in (RNDADDTOENTCNT, RNDADDENTROPY) and k.usercopy.get_user(arg, 4, signed=True) < 0:
+        return -EINVAL
+    return 0
+
+
 # --- /dev/kmsg ---
 
 
@@ -262,13 +283,17 @@ FULL_FOPS = FileOperations(
     "full_fops", splice=False, write="write_full", read_iter="read_iter_zero", llseek="null_lseek"
 )
 RANDOM_FOPS = FileOperations(
-    "random_fops", nowait="5.1", read_iter="random_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
+    "random_fops", ioctl=_random_ioctl, nowait="5.1", read_iter="random_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
 )  # fmt: skip
 URANDOM_FOPS = FileOperations(
-    "urandom_fops", nowait="5.1", read_iter="urandom_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
+    "urandom_fops", ioctl=_random_ioctl, nowait="5.1", read_iter="urandom_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
 )  # fmt: skip
-RANDOM_FOPS_5_18 = FileOperations("random_fops", read="random_read", write="random_write", llseek="noop_llseek")
-URANDOM_FOPS_5_18 = FileOperations("urandom_fops", read="urandom_read", write="random_write", llseek="noop_llseek")
+RANDOM_FOPS_5_18 = FileOperations(
+    "random_fops", ioctl=_random_ioctl, read="random_read", write="random_write", llseek="noop_llseek"
+)
+URANDOM_FOPS_5_18 = FileOperations(
+    "urandom_fops", ioctl=_random_ioctl, read="urandom_read", write="random_write", llseek="noop_llseek"
+)
 KMSG_FOPS = FileOperations(
     "kmsg_fops", read="devkmsg_read", write_iter="devkmsg_write", llseek="devkmsg_llseek", poll=_kmsg_poll,
     open=_kmsg_open,

@@ -206,6 +206,5 @@ def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], s
     file.f_mode |= (
         c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
     )
-    inode.i_writecount += 1
     vfs.mirror.file_flags(file)
     return file

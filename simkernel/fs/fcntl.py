@@ -59,6 +59,7 @@ from simkernel.fs.dnotify import fcntl_dirnotify
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fasync import fasync, get_owner, owner_ex, owner_of, owner_uids, set_owner, set_signal
 from simkernel.fs.fdtable import files_of
+from simkernel.fs.fileattr import check_changeable, file_ioctl
 from simkernel.fs.inode import File, Inode
 from simkernel.fs.leases import get_lease, set_lease
 from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
@@ -124,7 +125,9 @@ def _setfl(k: FsKernel, fd: int, file: File, arg: int) -> int:
         cred = k.vfs.cred()
         if cred.fsuid != file.f_inode.i_uid and not cred.capable(CAP_FOWNER, file.f_inode):
             return -EPERM
-    if arg & O_DIRECT and file.f_mapping is not None:
+    if (arg ^ file.f_flags) & O_APPEND and file.f_inode.i_flags & c.S_APPEND:
+        return -EPERM
+    if arg & O_DIRECT and file.f_inode.i_pipe is None:
         return -EINVAL
     if file.f_op.setfl is not None:
         file.f_op.setfl(k, file, arg)
@@ -144,14 +147,16 @@ def _mapped_writable(k: FsKernel, inode: Inode) -> bool:
 
 def _seals(k: FsKernel, file: File, add: int | None) -> int:
     inode = file.f_inode
+    if add is not None and not file.f_mode & c.FMODE_WRITE:
+        return -EPERM
+    if add is not None and add & ~0x1F:
+        return -EINVAL
     if inode.i_sb.s_magic != TMPFS_MAGIC or not inode.is_reg:
         return -EINVAL
     if add is None:
         return inode.seals
-    if not file.f_mode & c.FMODE_WRITE or inode.seals & F_SEAL_SEAL:
+    if inode.seals & F_SEAL_SEAL:
         return -EPERM
-    if add & ~0x1F:
-        return -EINVAL
     if add & F_SEAL_WRITE and not inode.seals & F_SEAL_WRITE and _mapped_writable(k, inode):
         return -EBUSY
     inode.seals |= add
@@ -164,6 +169,7 @@ def _rw_hint(k: FsKernel, inode: Inode, arg: int, store: bool) -> int:
         k.usercopy.put_user(arg, 8, inode.rw_hint)
         return 0
     hint = k.usercopy.get_user(arg, 8) & 0xFFFFFFFF
+    check_changeable(inode, touched=True)
     if hint > RWH_WRITE_LIFE_EXTREME:
         return -EINVAL
     inode.rw_hint = hint
@@ -300,6 +306,9 @@ def sys_ioctl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
         done = _fionread(k, file, arg)
         if done is not None:
             return done
+    answer = file_ioctl(k, file, cmd, arg)
+    if answer is not None:
+        return answer
     return (yield k.call("vfs_ioctl", file.addr, cmd, arg))
 
 

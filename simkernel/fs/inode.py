@@ -14,7 +14,8 @@ from arch.abi.capability import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENODEV, EOPNOTSUPP, EPERM, EROFS
 from arch.abi.fcntl import F_SEAL_SEAL, O_ACCMODE, O_NONBLOCK
 from arch.abi.limits import MAX_LFS_FILESIZE, NAME_MAX, PAGE_SHIFT, PAGE_SIZE
-from arch.abi.mount import MS_RDONLY
+from arch.abi.mman import PROT_EXEC
+from arch.abi.mount import MS_NOEXEC, MS_RDONLY
 from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
 from arch.errors import KernelError
 from arch.records import dataclass, field
@@ -203,7 +204,7 @@ class Inode:
     """
 
     __slots__ = (
-        "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_fop", "i_gid", "i_ino", "i_mapping",
+        "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_flags", "i_fop", "i_gid", "i_ino", "i_mapping",
         "i_mode", "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_state", "i_uid", "i_writecount", "locks", "mapped",
         "mtime", "rw_hint", "seals", "version", "xattrs",
     )  # fmt: skip
@@ -216,9 +217,8 @@ class Inode:
         self.i_ino = sb.new_ino() if ino is None else ino
         self.i_uid = self.i_gid = 0
         self.i_nlink = 2 if mode & S_IFMT == S_IFDIR else 1
-        self.i_size = 0
-        self.i_blocks = 0  # 512-byte units
-        self.i_rdev = self.addr = self.i_state = self.rw_hint = 0
+        self.i_size = self.i_blocks = 0  # bytes, units of 512 bytes
+        self.i_rdev = self.addr = self.i_state = self.rw_hint = self.i_flags = 0
         now = sb.now()
         self.atime = self.mtime = self.ctime = self.btime = now
         self.i_fop: FileOperations | None = None
@@ -230,7 +230,6 @@ class Inode:
         self.seals, self.version, self.mapped = F_SEAL_SEAL, 0, False  # mapped: once, and perhaps still
         self.xattrs: dict[bytes, bytes] | None = None  # extended attributes, oldest first
 
-    # --- names that the kernel core uses (simkernel/fs/face.py) ---
     @property
     def ino(self) -> int:
         """i_ino."""
@@ -520,7 +519,11 @@ class File:
         return mapping.read(pos, min(size, max(0, self.f_inode.i_size - pos)))
 
     def mmap(self, vma: Vma) -> None:
-        """f_op->mmap; ENODEV when the file cannot be mapped."""
+        """f_op->mmap; ENODEV when the file cannot be mapped, EPERM when what is in it may not be run (path_noexec())."""
+        if self.f_path.mnt.mnt_flags & MS_NOEXEC or self.f_inode.i_sb.fs_name in WITHOUT_PROGRAMS:
+            if vma.prot & PROT_EXEC:
+                raise KernelError(EPERM, "noexec")
+            vma.may &= ~PROT_EXEC
         if self.f_op.mmap is None:
             raise KernelError(ENODEV, "cannot be mapped")
         self.f_op.mmap(self.vfs.k, self, vma)
@@ -532,6 +535,7 @@ class File:
 
 
 # OPEN_FMODE(), include/linux/fs.h: index is flags & O_ACCMODE; 3 asks for ioctl-only access (both bits in permission)
+WITHOUT_PROGRAMS = ("proc", "sysfs", "mqueue", "cgroup", "cgroup2")  # SB_I_NOEXEC
 OPEN_FMODE = (c.FMODE_READ, c.FMODE_WRITE, c.FMODE_READ | c.FMODE_WRITE, 0)
 ACC_MODE = (c.MAY_READ, c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE)
 
@@ -544,12 +548,7 @@ def in_group(cred: Cred, gid: int) -> bool:
 def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:
     """Mode bits, then the two capabilities that override them.  fs/namei.c:generic_permission()."""
     mode = inode.i_mode
-    if inode.i_uid == cred.fsuid:
-        bits = mode >> 6
-    elif in_group(cred, inode.i_gid):
-        bits = mode >> 3
-    else:
-        bits = mode
+    bits = mode >> (6 if inode.i_uid == cred.fsuid else 3 if in_group(cred, inode.i_gid) else 0)
     want = mask & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC)
     if not want & ~bits:
         return
@@ -569,9 +568,10 @@ def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:
 def inode_permission(inode: Inode, mask: int, cred: Cred, mnt: Mount | None = None) -> None:
     """May `cred` do that?  EROFS before EACCES.  fs/namei.c:inode_permission()."""
     if mask & c.MAY_WRITE:
-        kind = inode.i_mode & S_IFMT
-        if inode.i_sb.read_only and kind in (S_IFREG, S_IFDIR, S_IFLNK):
+        if inode.i_sb.read_only and inode.i_mode & S_IFMT in (S_IFREG, S_IFDIR, S_IFLNK):
             raise KernelError(EROFS, "read-only file system")
+        if inode.i_flags & c.S_IMMUTABLE:
+            raise KernelError(EPERM, "immutable")
     inode.permission(mask, cred)
     if cred.watched:
         cred.ask("inode_permission", inode, mask)

@@ -24,6 +24,8 @@ def get_lease(k: FsKernel, file: File) -> int:
 def set_lease(k: FsKernel, fd: int, file: File, kind: int) -> int:
     """F_SETLEASE.  EINVAL, EACCES, EAGAIN."""
     leases, inode = k.vfs.leases, file.f_inode
+    if not inode.is_reg:
+        return -EINVAL
     held = leases.of(file)
     if kind == F_UNLCK:
         if held is None:
@@ -35,8 +37,6 @@ def set_lease(k: FsKernel, fd: int, file: File, kind: int) -> int:
     cred = k.vfs.cred()
     if cred.fsuid != inode.i_uid and not cred.capable(CAP_LEASE):
         return -EACCES
-    if not inode.is_reg:
-        return -EINVAL
     k.vfs.security.ask("file_lock", file, kind)
     if _open_otherwise(k, file, kind):
         return -EAGAIN
@@ -64,8 +64,8 @@ def _open_otherwise(k: FsKernel, file: File, kind: int) -> bool:
         if f.f_inode is inode and f.f_mode & c.FMODE_OPENED and not f.f_mode & c.FMODE_PATH
     ]
     if kind == F_RDLCK:
-        return any(f.f_mode & c.FMODE_WRITE for f in opened)
-    return any(f is not file for f in opened)
+        return inode.i_writecount > 0
+    return any(f is not file for f in opened) or inode.i_writecount != bool(file.f_mode & c.FMODE_WRITE)
 
 
 def break_lease(k: FsKernel, inode: Inode, flags: int) -> Steps[int]:

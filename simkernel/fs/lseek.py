@@ -38,6 +38,9 @@ def llseek(k: FsKernel, file: File, offset: int, whence: int) -> int:
         return -EINVAL
     if kind in ("memory_lseek", "mem_lseek", "seq_lseek") and whence not in (SEEK_SET, SEEK_CUR):
         return -EINVAL
+    if kind == "mem_lseek" and whence == SEEK_SET:  # any address
+        k.vfs.mirror.set_pos(file, offset)
+        return offset
     if kind in TRACING:
         if not file.f_mode & c.FMODE_READ:
             k.vfs.mirror.set_pos(file, 0)

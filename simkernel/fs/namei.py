@@ -20,7 +20,7 @@ from arch.abi.errno import (  # fmt: skip
     EROFS,
     EXDEV,
 )
-from arch.abi.fcntl import O_NOATIME, O_TRUNC
+from arch.abi.fcntl import O_APPEND, O_NOATIME, O_TRUNC
 from arch.abi.limits import NAME_MAX
 from arch.abi.mount import MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW
 from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_ISGID, S_ISVTX, S_IWOTH
@@ -245,9 +245,13 @@ def may_delete(parent: Dentry, victim: Dentry, isdir: bool, cred: Cred) -> None:
     dir_ = parent.inode
     inode = victim.inode
     inode_permission(dir_, c.MAY_WRITE | c.MAY_EXEC, cred)
+    if dir_.i_flags & c.S_APPEND:
+        raise KernelError(EPERM, "names are only added here")
     sticky = dir_.i_mode & S_ISVTX and cred.fsuid not in (inode.i_uid, dir_.i_uid)
     if sticky and not cred.capable(CAP_FOWNER, inode):
         raise KernelError(EPERM, "sticky directory")
+    if inode.i_flags & (c.S_APPEND | c.S_IMMUTABLE):
+        raise KernelError(EPERM, "immutable, or only added to")
     if isdir:
         if not inode.is_dir:
             raise KernelError(ENOTDIR, "not a directory")
@@ -279,6 +283,8 @@ def may_open(path: Path, acc_mode: int, flags: int, cred: Cred) -> int:
     elif acc_mode & c.MAY_EXEC and path.mnt.mnt_flags & MS_NOEXEC:
         raise KernelError(EACCES, "mounted noexec")
     inode_permission(inode, c.MAY_OPEN | acc_mode, cred)
+    if inode.i_flags & c.S_APPEND and ((acc_mode & c.MAY_WRITE and not flags & O_APPEND) or flags & O_TRUNC):
+        raise KernelError(EPERM, "only added to")
     if flags & O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
         raise KernelError(EPERM, "O_NOATIME is the owner's")
     return flags

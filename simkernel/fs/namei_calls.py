@@ -29,6 +29,7 @@ from arch.abi.stat import (
     new_decode_dev,
 )
 from arch.errors import KernelError
+from simkernel.fs import constants as c
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.dirty import I_LINKABLE
 from simkernel.fs.face import FsKernel
@@ -135,7 +136,7 @@ def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegate
     may_create(new.parent.inode, new.cred)
     if old.inode.i_sb is not new.parent.inode.i_sb:
         return -EXDEV
-    if old.inode.is_dir:
+    if old.inode.is_dir or old.inode.i_flags & (c.S_APPEND | c.S_IMMUTABLE):
         return -EPERM
     ask(k, "inode_link", old_dentry, dir_, new_dentry)
     if old.inode.i_nlink == 0 and not old.inode.i_state & I_LINKABLE:

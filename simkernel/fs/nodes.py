@@ -51,6 +51,7 @@ class Node:
     uid = gid = 0
     ino = 0  # a fixed inode number; 0: the super block numbers it
     rdev = 0
+    i_flags = 0  # S_IMMUTABLE
     size = 0  # bytes, for stat
     nlink = 0  # st_nlink; 0: counted
     fops: FileOperations | None = None  # None: the file system's own

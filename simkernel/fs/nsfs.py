@@ -9,6 +9,7 @@ from arch.abi.fcntl import O_RDONLY
 from arch.abi.stat import S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.constants import S_IMMUTABLE
 from simkernel.fs.inode import Board, Dentry, File, FileOperations, Inode, Mount, Path
 from simkernel.kernel.namespaces import KINDS, Namespace, Numbers
 from simkernel.kernel.ucount import Ucounts
@@ -26,7 +27,7 @@ class NsInode(Inode):
     def __init__(self, mnt: Mount, namespace: Namespace) -> None:
         super().__init__(mnt.mnt_sb, S_IFREG | 0o444, namespace.ino)
         self.namespace = namespace
-        self.i_fop = NS_FILE_OPERATIONS
+        self.i_fop, self.i_flags = NS_FILE_OPERATIONS, S_IMMUTABLE
 
 
 def namespace_of(inode: Inode) -> Namespace:

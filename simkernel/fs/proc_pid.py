@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from arch.abi.errno import ENOENT
 from arch.errors import KernelError
+from simkernel.fs.constants import S_IMMUTABLE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import Dir, Node
 from simkernel.fs.proc_pid_entries import entry_names
@@ -19,6 +20,7 @@ class PidDir(Node):
     """/proc/PID, or /proc/PID/task/TID (whole False).  A node is made when it is asked for: most are asked for one."""
 
     is_dir = True
+    i_flags = S_IMMUTABLE
     dynamic = True
     ordered = True
     owner_changes = True

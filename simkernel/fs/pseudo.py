@@ -44,6 +44,8 @@ class PseudoSuper(SuperBlock):
         self.vfs = vfs
         self.simple_setattr = fs_name not in KERNFS
         self.s_blocksize = blocksize
+        if fs_name in KERNFS:  # kernfs_xattr_handlers
+            self.xattr_kinds = (b"security.", b"trusted.", *((b"user.",) if fs_name == "cgroup2" else ()))
         self.file_fops = file_fops
         self.dir_fops = dir_fops or (SEEKING_DIR_OPERATIONS if fs_name in SEEKING_DIRS else PSEUDO_DIR_OPERATIONS)
         self.newest_first = newest_first
@@ -83,6 +85,7 @@ class PseudoInode(Inode):
         self.node = node
         self.prune_at = PRUNE_AT
         self.i_uid, self.i_gid, self.i_rdev = node.uid, node.gid, node.rdev
+        self.i_flags = node.i_flags
         if node.is_dir:
             self.i_fop = sb.dir_fops
             self.i_nlink = 2 + sum(1 for n in self._static().values() if n.is_dir)
@@ -345,6 +348,8 @@ def node_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     data = it.copy_from(wanted)
     if wanted and not data:
         return -EFAULT
+    if not wanted and iocb.file.f_inode.i_sb.fs_name in KERNFS:  # cgroup_file_write(), sysfs_kf_write()
+        return 0
     taken = yield from write_steps(k, iocb.file, data, iocb.pos)
     iocb.pos += taken
     return taken
@@ -503,7 +508,6 @@ PSEUDO_DIR_OPERATIONS = FileOperations(
 SEEKING_DIRS = ("proc", "sysfs", "cgroup2")  # whose directories seek as files do
 SEEKING_DIR_OPERATIONS = FileOperations(
     "simple_dir_operations", read="generic_read_dir", llseek="generic_file_llseek", iterate=True,
-    fsync=lambda k, file: 0,
 )  # fmt: skip
 
 
@@ -519,11 +523,11 @@ def generic_read_dir(k: FsKernel, file: int, buf: int, size: int, ppos: int) -> 
 
 def node_fops(name: str, read: str | None = "seq_read", write: str | None = None, read_iter: str | None = None,
               write_iter: str | None = None, llseek: str = "default_llseek", splice: bool | None = None,
-              ) -> FileOperations:  # fmt: skip
+              fsync: Callable[[FsKernel, File], int] | None = None) -> FileOperations:  # fmt: skip
     """FileOperations of generated files."""
     return FileOperations(
         name, read=read, write=write, read_iter=read_iter, write_iter=write_iter, llseek=llseek, open=open_node,
-        release=release_node, poll=poll_node, splice=splice,
+        release=release_node, poll=poll_node, splice=splice, fsync=fsync,
     )  # fmt: skip
 
 
@@ -533,9 +537,15 @@ PROC_ITER_FOPS = node_fops("proc_iter_file_ops", read=None, read_iter="proc_reg_
 PROC_SYS_FOPS = node_fops("proc_sys_file_operations", read=None, read_iter="proc_sys_read", write_iter="proc_sys_write")
 PROC_SYS_FOPS_5_8 = node_fops("proc_sys_file_operations", read="proc_sys_read", write="proc_sys_write")
 KERNFS_FOPS = node_fops(
-    "kernfs_file_fops", read=None, read_iter="kernfs_fop_read_iter", write_iter="kernfs_fop_write_iter"
+    "kernfs_file_fops",
+    read=None,
+    read_iter="kernfs_fop_read_iter",
+    write_iter="kernfs_fop_write_iter",
+    fsync=lambda k, file: 0,
 )
-KERNFS_FOPS_5_9 = node_fops("kernfs_file_fops", read="kernfs_fop_read", write="kernfs_fop_write")
+KERNFS_FOPS_5_9 = node_fops(
+    "kernfs_file_fops", read="kernfs_fop_read", write="kernfs_fop_write", fsync=lambda k, file: 0
+)
 DEBUGFS_FOPS = node_fops("debugfs_full_proxy_file_operations", read="seq_read", write="simple_attr_write")
 
 # tracefs: which functions serve which file.  kernel/trace/trace.c, trace_events.c, trace_kprobe.c, trace_uprobe.c

@@ -408,7 +408,9 @@ def _vector(k: FsKernel, fd: int, vec: int, vlen: int, pos: int | None, flags: i
     if pos is not None and pos < 0:
         return -EINVAL
     file = k.vfs.fget(fd)
-    if flags & ~0x1F:
+    if pos is not None and not file.f_mode & mode:
+        return -ESPIPE
+    if flags & ~0x1F and file.f_mode & (c.FMODE_CAN_READ if name == "vfs_readv" else c.FMODE_CAN_WRITE):
         import_iovec(k, vec, vlen)
         return -EOPNOTSUPP
     if pos is None:
@@ -419,8 +421,6 @@ def _vector(k: FsKernel, fd: int, vec: int, vlen: int, pos: int | None, flags: i
         if not file.f_count:
             yield k.call("__fput", file.addr)
         return ret
-    if not file.f_mode & mode:
-        return -ESPIPE
     own = ScratchPos(k, pos)
     ret = yield k.call(name, file.addr, vec, vlen, own.addr, flags)
     own.free()

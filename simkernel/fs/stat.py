@@ -31,6 +31,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fhandle import fsid
+from simkernel.fs.fileattr import check_changeable, statx_attributes
 from simkernel.fs.fsnotify import FS_ACCESS, FS_ATTRIB, FS_MODIFY
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
@@ -247,11 +248,12 @@ def sys_statx(k: FsKernel, dfd: int, filename: int, flags: int, mask: int, buffe
 def _statx_values(k: FsKernel, path: Path) -> dict[str, int]:
     inode, space = path.dentry.inode, user_ns(k.current)
     mask = STATX_BASIC_STATS | (STATX_MNT_ID if k.vfs.names.statx_mnt_id else 0)
+    shown, known = statx_attributes(k, inode)
     out = {
         "stx_mask": mask, "stx_blksize": inode.i_sb.s_blocksize,
-        "stx_attributes": 0x2000 if path.dentry is path.mnt.mnt_root else 0, "stx_nlink": inode.i_nlink,
+        "stx_attributes": (0x2000 if path.dentry is path.mnt.mnt_root else 0) | shown, "stx_nlink": inode.i_nlink,
         "stx_uid": munged(space, "uid", inode.i_uid), "stx_gid": munged(space, "gid", inode.i_gid), "stx_mode": inode.i_mode, "stx_ino": inode.i_ino,
-        "stx_size": inode.i_size, "stx_blocks": inode.i_blocks, "stx_attributes_mask": 0x203000,
+        "stx_size": inode.i_size, "stx_blocks": inode.i_blocks, "stx_attributes_mask": 0x203000 | known,
         "stx_rdev_major": dev_major(inode.i_rdev), "stx_rdev_minor": dev_minor(inode.i_rdev),
         "stx_dev_major": dev_major(inode.i_sb.s_dev), "stx_dev_minor": dev_minor(inode.i_sb.s_dev),
         "stx_mnt_id": path.mnt.mnt_id,
@@ -405,6 +407,7 @@ def _set_times(k: FsKernel, path: Path, times: tuple[tuple[int, int], tuple[int,
         if explicit:
             return -EPERM
         inode_permission(inode, c.MAY_WRITE, cred)
+    check_changeable(inode, touched=not explicit)
     k.vfs.security.setattr(path.dentry, _times_asked(times))
     for name, value in zip(("atime", "mtime"), times or ((0, UTIME_NOW), (0, UTIME_NOW)), strict=True):
         second, nsec = value

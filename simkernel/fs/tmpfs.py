@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arch.abi.errno import EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM
+from arch.abi.errno import EACCES, EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM
 from arch.abi.fcntl import (
     F_SEAL_FUTURE_WRITE,
     F_SEAL_GROW,
@@ -20,6 +20,7 @@ from arch.abi.limits import NAME_MAX, PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFREG, S_IRWXUGO, TMPFS_MAGIC
 from arch.errors import KernelError
+from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
 from simkernel.fs.namei import init_owner
@@ -34,7 +35,9 @@ INODE_SIZE, DENTRY_SIZE = 976, 192  # bytes of memory: an inode and its first na
 
 
 def shmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
-    """Pages come from the page cache; a write seal forbids writable shared mappings."""
+    """Pages come from the page cache; a write seal forbids writable shared mappings, and so does what is only added to."""
+    if vma.shared and file.f_inode.i_flags & c.S_APPEND and file.f_mode & c.FMODE_WRITE:
+        raise KernelError(EACCES)
     if file.f_inode.seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) and vma.shared:
         if vma.prot & PROT_WRITE:
             raise KernelError(EPERM, "sealed")

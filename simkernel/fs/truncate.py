@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from arch.abi.errno import EBADF, EFBIG, EINVAL, EISDIR, ENODEV, EOPNOTSUPP, EPERM, EROFS, ESPIPE, ETXTBSY  # fmt: skip
-from arch.abi.fcntl import AT_FDCWD, F_SEAL_GROW, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, O_WRONLY
+from arch.abi.fcntl import (
+    AT_FDCWD,
+    F_SEAL_GROW,
+    F_SEAL_WRITE,
+    FALLOC_FL_COLLAPSE_RANGE,
+    FALLOC_FL_INSERT_RANGE,
+    FALLOC_FL_KEEP_SIZE,
+    FALLOC_FL_PUNCH_HOLE,
+    FALLOC_FL_UNSHARE_RANGE,
+    FALLOC_FL_ZERO_RANGE,
+    O_WRONLY,
+)  # fmt: skip
 from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SHIFT, PAGE_SIZE, S64_MAX
 from arch.abi.resource import RLIMIT_FSIZE
 from arch.abi.signal import SIGXFSZ
@@ -135,19 +146,37 @@ def sys_sync_file_range(k: FsKernel, fd: int, offset: int, nbytes: int, flags: i
     return 0 if kind in (S_IFREG, S_IFBLK, S_IFDIR, S_IFLNK) else -ESPIPE
 
 
+FALLOC_FL_SUPPORTED_MASK = (
+    FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_ZERO_RANGE | FALLOC_FL_INSERT_RANGE
+    | FALLOC_FL_UNSHARE_RANGE
+)  # fmt: skip
+# a mode, and what may be asked for with it
+FALLOC_ALONE = (
+    (FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_COLLAPSE_RANGE),
+    (FALLOC_FL_INSERT_RANGE, FALLOC_FL_INSERT_RANGE),
+    (FALLOC_FL_UNSHARE_RANGE, FALLOC_FL_UNSHARE_RANGE | FALLOC_FL_KEEP_SIZE),
+)
+
+
 @kernel_function("int vfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)", source="fs/open.c")
 def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: int) -> Body:
     """Reserve or punch."""
     file = k.vfs.files[file_addr]
     if offset < 0 or length <= 0:
         return -EINVAL
-    if mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE):
+    if mode & ~FALLOC_FL_SUPPORTED_MASK:
         return -EOPNOTSUPP
-    if mode & FALLOC_FL_PUNCH_HOLE and not mode & FALLOC_FL_KEEP_SIZE:
+    both = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE
+    if mode & both == both or (mode & FALLOC_FL_PUNCH_HOLE and not mode & FALLOC_FL_KEEP_SIZE):
         return -EOPNOTSUPP
+    for alone, others in FALLOC_ALONE:
+        if mode & alone and mode & ~others:
+            return -EINVAL
     if not file.f_mode & c.FMODE_WRITE:
         return -EBADF
     inode = file.f_inode
+    if (mode & ~FALLOC_FL_KEEP_SIZE and inode.i_flags & c.S_APPEND) or inode.i_flags & c.S_IMMUTABLE:
+        return -EPERM
     k.vfs.security.ask("file_permission", file, c.MAY_WRITE)
     if inode.i_pipe is not None:
         return -ESPIPE
@@ -158,7 +187,7 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
     if offset + length > inode.i_sb.s_maxbytes:
         return -EFBIG
     mapping = inode.i_mapping
-    if mapping is None or mapping.filler is not None:
+    if mapping is None or mapping.filler is not None or mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE):
         return -EOPNOTSUPP
     if mode & FALLOC_FL_PUNCH_HOLE:
         if inode.seals & F_SEAL_WRITE:
@@ -204,6 +233,8 @@ def do_sys_ftruncate(k: FsKernel, fd: int, length: int, small: int) -> Body:
     file = k.vfs.fget(fd)
     if not file.f_inode.is_reg or not file.f_mode & c.FMODE_WRITE:
         return -EINVAL
+    if file.f_inode.i_flags & c.S_APPEND:
+        return -EPERM
     k.vfs.security.ask("path_truncate", file.f_path)
     return (yield k.call("do_truncate", *k.vfs.userns_arg(file.f_path), file.f_path.dentry.addr, length, 0x60,
                          file.addr))  # fmt: skip
@@ -233,6 +264,8 @@ def do_sys_truncate(k: FsKernel, path: int, length: int) -> Body:
     inode_permission(inode, c.MAY_WRITE, k.vfs.cred())
     if where.mnt.read_only:
         return -EROFS
+    if inode.i_flags & c.S_APPEND:
+        return -EPERM
     if inode.i_writecount < 0:
         return -ETXTBSY
     if k.vfs.leases.held:

@@ -84,11 +84,18 @@ def vfs_getxattr(k: FsKernel, path: Path, name: bytes) -> bytes:
     return value
 
 
+def _may_change(inode: Inode) -> None:
+    """xattr_permission() begins so.  EPERM."""
+    if inode.i_flags & (c.S_IMMUTABLE | c.S_APPEND):
+        raise KernelError(EPERM)
+
+
 def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flags: int) -> int:
     """Store a value; None removes it.  EEXIST, ENODATA, EROFS and those of getting."""
     if path.mnt.read_only:
         raise KernelError(EROFS)
     inode = path.dentry.inode
+    _may_change(inode)
     _permission(k, inode, name, True)
     ask = k.vfs.security.ask
     if value is None:

@@ -83,6 +83,10 @@ class MqInode(Inode):
         self.i_fop = MQUEUE_FOPS
         self.i_size = FILENT_SIZE
 
+    def setattr_size(self, size: int) -> None:
+        """simple_setattr(): what stat(2) shows, nothing else."""
+        self.i_size = size
+
     def put(self, priority: int, text: bytes) -> None:
         """msg_insert()."""
         at = next((i for i, (p, _) in enumerate(self.messages) if p < priority), len(self.messages))
@@ -171,9 +175,11 @@ def mqueue_read_file(k: IpcKernel, file_addr: int, buf: int, count: int, off: in
     if queue.notify is not None:
         pid, how, sig = queue.notify[1].tgid, queue.notify[2], queue.notify[3]
     text = f"QSIZE:{used:<10d} NOTIFY:{how:<5d} SIGNO:{sig if how == SIGEV_SIGNAL else 0:<5d} NOTIFY_PID:{pid:<6d}\n".encode()
-    part = text[file.f_pos : file.f_pos + count]
+    at = k.mem.read_uint(off, 8)
+    part = text[at : at + count]
     k.usercopy.copy_to_user(buf, part)
-    k.vfs.mirror.set_pos(file, file.f_pos + len(part))
+    if off == file.pos_addr:
+        k.vfs.mirror.set_pos(file, at + len(part))
     return len(part)
 
 
@@ -318,6 +324,7 @@ def _open(k: IpcKernel, u_name: int, oflag: int, mode: int, attr: int) -> int:
         | c.FMODE_PWRITE
         | (c.FMODE_CAN_READ if file.f_mode & c.FMODE_READ else 0)
     )
+    dentry.inode.i_writecount += bool(file.f_mode & c.FMODE_WRITE)
     k.vfs.mirror.file_flags(file)
     files.install(fd, file)
     return fd

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import ENFILE, ENOTSOCK
+from arch.abi.errno import EINVAL, ENFILE, ENODEV, ENOTSOCK, EPERM
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
+from arch.abi.mman import PROT_EXEC, PROT_WRITE
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRBAND, POLLWRNORM
 from arch.abi.socket import (
     AF_ALG,
@@ -24,6 +25,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
+from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
@@ -84,8 +86,23 @@ RELEASE = {
     AF_INET: "inet_release", AF_INET6: "inet6_release", AF_NETLINK: "netlink_release", AF_PACKET: "packet_release", AF_UNIX: "unix_release",
     AF_ALG: "af_alg_release",
 }  # fmt: skip
+
+
+def _sock_mmap(k: NetKernel, file: File, vma: Vma) -> None:
+    """sock_mmap(): what TCP received may be shown in memory (TCP_ZEROCOPY_RECEIVE); packet sockets have no rings here."""
+    sk = socket_in(file).sk
+    if sk.family == AF_PACKET:
+        raise KernelError(EINVAL)
+    if sk.family not in (AF_INET, AF_INET6) or sk.type != SOCK_STREAM:
+        raise KernelError(ENODEV)
+    if vma.prot & (PROT_WRITE | PROT_EXEC):
+        raise KernelError(EPERM)
+    vma.may &= ~(PROT_WRITE | PROT_EXEC)
+
+
 SOCKET_FILE_OPS = FileOperations(
     "socket_file_ops",
+    mmap=_sock_mmap,
     read_iter="sock_read_iter",
     write_iter="sock_write_iter",
     llseek="no_llseek",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENODEV
+from arch.abi.errno import EINVAL, ENODEV, ENXIO
 from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
 from arch.abi.packet import (
     PACKET_AUXDATA,
@@ -71,7 +71,7 @@ def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     index = int.from_bytes(message.name[4:8], k.mem.byteorder) if len(message.name) >= 8 else sk.bound_ifindex
     dev = sk.net.devices.get(index)
     if dev is None:
-        raise KernelError(ENODEV, f"no interface {index}")
+        raise KernelError(ENXIO, f"no interface {index}")
     skb = yield from new_skb(k, length, sk)
     skb.put_data(message.data)
     skb.reset_mac_header()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from arch.abi.errno import EINVAL, EIO, ENODEV, ENOSPC
 from arch.abi.stat import DEVPTS_SUPER_MAGIC, S_IFCHR, S_IFDIR, makedev
 from arch.errors import KernelError
+from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
 from simkernel.fs.terminal import PtyEnd
@@ -167,6 +168,16 @@ def open_controlling(k: FsKernel, file: File) -> int:
     return end.opened(file)
 
 
+def _nonseekable(opened: Callable[[FsKernel, Inode, File], int]) -> Callable[[FsKernel, Inode, File], int]:
+    """nonseekable_open()."""
+
+    def both(k: FsKernel, inode: Inode, file: File) -> int:
+        file.f_mode &= ~(c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE)
+        return opened(k, inode, file)
+
+    return both
+
+
 def _operations(name: str, opened: Callable[[FsKernel, Inode, File], int]) -> tuple[FileOperations, FileOperations]:
     """(before 5.12, since then)."""
     return (
@@ -181,8 +192,8 @@ def _operations(name: str, opened: Callable[[FsKernel, Inode, File], int]) -> tu
     )  # fmt: skip
 
 
-PTMX_FOPS = _operations("ptmx_fops", _ptmx_open)
-PTS_FOPS = _operations("tty_fops", _pts_open)
+PTMX_FOPS = _operations("ptmx_fops", _nonseekable(_ptmx_open))
+PTS_FOPS = _operations("tty_fops", _nonseekable(_pts_open))
 
 
 # -- kernel functions ------------------------------------------------------------------------------------------------------

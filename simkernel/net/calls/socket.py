@@ -313,7 +313,7 @@ def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Bo
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.rport), usockaddr, usockaddr_len)
         return 0
-    if sk.family == AF_ALG:
+    if sk.family in (AF_ALG, AF_PACKET):
         return -EOPNOTSUPP
     if isinstance(sk, UnixSock):
         if sk.peer is None:

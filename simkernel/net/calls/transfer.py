@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL, EPIPE
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENODATA, EPIPE
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import IPPROTO_UDP, TCP_ESTABLISHED
 from arch.abi.limits import IOV_MAX, MAX_RW_COUNT
@@ -279,4 +279,7 @@ def sock_read_iter(k: NetKernel, iocb: int, to: int) -> Body:
 def sock_write_iter(k: NetKernel, iocb: int, from_: int) -> Body:
     """write() to a socket."""
     request = k.vfs.kiocbs[iocb]
-    return (yield from send(k, request.file.private_data, request.it.copy_from(request.it.count), b"", 0))
+    wanted = request.it.count
+    data = request.it.copy_from(wanted)
+    ret = yield from send(k, request.file.private_data, data, b"", 0)
+    return -EFAULT if wanted and not data and ret in (0, -ENODATA) else ret  # nothing could be read

@@ -6,6 +6,7 @@ from arch.abi.errno import (
     EAGAIN,
     EALREADY,
     ECONNABORTED,
+    ECONNRESET,
     EINPROGRESS,
     EINVAL,
     EISCONN,
@@ -72,6 +73,8 @@ def start_connect(k: NetKernel, sock: TcpSock, loops: bool) -> Body:
 
 def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblocking: bool) -> Body:
     """__inet_stream_connect(): connect and, unless told otherwise, wait for the answer (`yield from`)."""
+    if int.from_bytes(k.mem.read(uaddr, 2), k.mem.byteorder) == AF_UNSPEC:
+        return (yield k.call("tcp_disconnect", sk.addr, 0))
     if sk.connecting:
         if sk.state == TCP_SYN_SENT and nonblocking:
             return -EALREADY
@@ -287,6 +290,45 @@ def send_fin(k: NetKernel, sk: Sock) -> Steps[None]:
         yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
 
 
+def _stop_listening(k: NetKernel, sock: TcpSock) -> Steps[None]:
+    """inet_csk_listen_stop(): who was not accepted is told so."""
+    for child in list(sock.accept_queue):
+        child.listener = None
+        child.dead = True
+        yield from transmit(k, tcp_sk(k, child.addr), RST | ACK)
+        k.trace("tcp_send_reset", child.addr, 0)
+        yield k.call("tcp_done", child.addr)
+    sock.accept_queue.clear()
+
+
+@kernel_function("int tcp_disconnect(struct sock *sk, int flags)", source="net/ipv4/tcp.c")
+def tcp_disconnect(k: NetKernel, sk: int, flags: int) -> Body:
+    """connect(2) to nobody: the connection is over, the socket can be connected again."""
+    sock = tcp_sk(k, sk)
+    if sock.state == TCP_LISTEN:
+        yield from _stop_listening(k, sock)
+    elif sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
+        sock.unsent.clear()
+        yield from transmit(k, sock, RST | ACK)
+        k.trace("tcp_send_reset", sk, 0)
+    elif sock.state == TCP_SYN_SENT:
+        sock.err = ECONNRESET
+    while sock.receive_queue:
+        packet = sock.receive_queue.popleft()
+        sock.charge(-packet.truesize)
+        yield k.call("consume_skb", packet.addr)
+    sock.connecting = False
+    if sock.state != TCP_CLOSE:
+        yield k.call("tcp_set_state", sk, TCP_CLOSE)
+    sock.raddr, sock.rport = sock.any_address, 0
+    if not sock.address_locked:
+        sock.laddr = sock.any_address
+    sock.shutdown = 0
+    sock.set_shutdown(0)
+    sock.sync_addresses()
+    return 0
+
+
 @kernel_function("void tcp_close(struct sock *sk, long timeout)", source="net/ipv4/tcp.c")
 def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
     """The last descriptor is closed: FIN, or a reset when data was left unread."""
@@ -298,13 +340,7 @@ def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
         sock.charge(-packet.truesize)
         yield k.call("consume_skb", packet.addr)
     if sock.state == TCP_LISTEN:
-        for child in list(sock.accept_queue):
-            child.listener = None
-            child.dead = True
-            yield from transmit(k, tcp_sk(k, child.addr), RST | ACK)
-            k.trace("tcp_send_reset", child.addr, 0)
-            yield k.call("tcp_done", child.addr)
-        sock.accept_queue.clear()
+        yield from _stop_listening(k, sock)
     sock.dead = True
     if unread and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
         sock.unsent.clear()

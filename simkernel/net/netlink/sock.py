@@ -277,7 +277,7 @@ def netlink_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     if message.flags & MSG_OOB:
         return -EOPNOTSUPP
     if not length:
-        return -ENODATA if k.version.at_least("6.2") else 0
+        return -ENODATA if k.version.at_least("6.1") else 0
     portid, group = sk.rport, sk.peer_group
     if message.name:
         portid, groups = _read_name(k, message.name)
