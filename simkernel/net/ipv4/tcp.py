@@ -73,7 +73,7 @@ def start_connect(k: NetKernel, sock: TcpSock, loops: bool) -> Body:
 
 def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblocking: bool) -> Body:
     """__inet_stream_connect(): connect and, unless told otherwise, wait for the answer (`yield from`)."""
-    if int.from_bytes(k.mem.read(uaddr, 2), k.mem.byteorder) == AF_UNSPEC:
+    if addr_len >= 2 and int.from_bytes(k.mem.read(uaddr, 2), k.mem.byteorder) == AF_UNSPEC:
         return (yield k.call("tcp_disconnect", sk.addr, 0))
     if sk.connecting:
         if sk.state == TCP_SYN_SENT and nonblocking:
