@@ -7,7 +7,7 @@ The owner is named by the kernel address of its struct; from user space by a des
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSOCK, ENOTSUPP, EPERM
 from arch.abi.limits import KMALLOC_MAX_SIZE
 from bpf import uapi
 from bpf.btf import Btf
@@ -27,6 +27,10 @@ from bpf.maps.rows import Probe, map_type
 LOCAL_STORAGE_CREATE_FLAGS = uapi.BPF_F_NO_PREALLOC | uapi.BPF_F_CLONE
 STORAGE_ELEM = 64  # sizeof(struct bpf_local_storage_elem)
 MAX_VALUE_SIZE = min(KMALLOC_MAX_SIZE - 512 - STORAGE_ELEM, 0xFFFF - STORAGE_ELEM)
+
+
+# What a descriptor of something else says: sockfd_lookup(), pid_task() of a process that has ended
+NO_OWNER = {"sock": ENOTSOCK, "task": ENOENT}
 
 
 class LocalStorageMap(BpfMap):
@@ -99,7 +103,7 @@ class LocalStorageMap(BpfMap):
         fd = int.from_bytes(key[:4], self.mem.byteorder, signed=True)
         address = self.host.fd_owner(fd, self.owner_kind)
         if not address:
-            raise refuse(EBADF)
+            raise refuse(NO_OWNER.get(self.owner_kind, EBADF))
         return address
 
     def user_lookup(self, key: bytes, flags: int) -> bytes:

@@ -298,9 +298,9 @@ class BpfSide(ABC):
 
     def fd_owner(self, fd: int, kind: str) -> int:
         """The struct of the process of a pidfd, of a file's inode, of a socket; 0 for another file.  EBADF."""
+        if kind == "inode":  # fget_raw(): O_PATH will do
+            return self.k.vfs.mirror.inode(self.k.vfs.file_of(self.k, self.k.current, fd).f_inode)
         file = self.k.vfs.fget(fd)
-        if kind == "inode":
-            return self.k.vfs.mirror.inode(file.f_inode)
         if kind == "cgroup":
             return self._published_group(file)
         if kind == "sock":
