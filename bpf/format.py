@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
@@ -34,7 +35,8 @@ class Conversion:
         return self.kind in (b"pks", b"pus", b"pB", b"pI4", b"pi4", b"pI6", b"pi6")
 
 
-def conversions(fmt: bytes, given: int) -> list[Conversion]:
+@lru_cache(256)  # programs print the same again and again
+def conversions(fmt: bytes, given: int) -> tuple[Conversion, ...]:
     """What a format (without its NUL) asks for.  EINVAL: it is none, or asks for more than `given` arguments."""
     found: list[Conversion] = []
     at = 0
@@ -50,7 +52,7 @@ def conversions(fmt: bytes, given: int) -> list[Conversion]:
                 raise KernelError(EINVAL)
             found.append(_conversion(fmt, at))
             at = found[-1].end
-    return found
+    return tuple(found)
 
 
 def _conversion(fmt: bytes, at: int) -> Conversion:

@@ -67,7 +67,7 @@ def _size(kind: bytes) -> int:
     return 8 if kind.startswith((b"p", b"l")) else 4
 
 
-def prepare(rt: Runtime, fmt: bytes, args: Sequence[int]) -> tuple[list[Conversion], _Arguments]:
+def prepare(rt: Runtime, fmt: bytes, args: Sequence[int]) -> tuple[Sequence[Conversion], _Arguments]:
     """bpf_bprintf_prepare().  EINVAL, ENOSPC."""
     wanted = conversions(fmt, len(args))
     out = _Arguments()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Literal
 
 ByteOrder = Literal["little", "big"]
@@ -16,6 +17,7 @@ def jhash(key: bytes, initval: int = 0, byteorder: ByteOrder = "little") -> int:
     return _hash(key, initval, byteorder, "little")
 
 
+@lru_cache(4096)  # the stacks that a program notes are few
 def jhash2(words: bytes, initval: int = 0, byteorder: ByteOrder = "little") -> int:
     """Hash of whole 32-bit words of the machine; the same as jhash() where the low byte comes first."""
     return _hash(words, initval, byteorder, byteorder)
