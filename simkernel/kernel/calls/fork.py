@@ -7,6 +7,7 @@ import contextlib
 from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import E2BIG, EAGAIN, EEXIST, EINVAL, EPERM, ERESTARTSYS
 from arch.abi.internal import GFP_KERNEL, GFP_ZERO
+from arch.abi.limits import U32_MAX
 from arch.abi.ptrace import PTRACE_EVENT_VFORK_DONE
 from arch.abi.resource import RLIMIT_NPROC
 from arch.abi.sched import (
@@ -430,6 +431,7 @@ def sys_vfork(k: KernelFace) -> Body:
 def sys_clone(k: KernelFace, a: int, b: int, c: int, d: int, e: int) -> Body:
     """The order of arguments is the architecture's (CONFIG_CLONE_BACKWARDS...): arch says which is which."""
     flags, stack, parent_tid, child_tid, tls = k.regs.clone_arguments(a, b, c, d, e)
+    flags &= U32_MAX  # newer ones are clone3's
     args = CloneArgs(flags & ~CSIGNAL, flags & CSIGNAL, stack)
     if flags & CLONE_PIDFD and flags & CLONE_PARENT_SETTID:  # one place for two answers
         raise KernelError(EINVAL)

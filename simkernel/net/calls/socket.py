@@ -63,6 +63,9 @@ def socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     return (yield k.call("__sys_socket", family, type_, protocol))
 
 
+NPROTO, SOCK_MAX = 46, 11  # include/linux/socket.h, net.h: families and kinds
+
+
 @kernel_function("int __sys_socket(int family, int type, int protocol)", source="net/socket.c", since="4.17")
 def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     """Create by family, then the descriptor."""
@@ -81,6 +84,10 @@ def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
 )
 def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Body:
     """The families: IPv4, IPv6, netlink, packet, unix and hashes; the security modules are asked before and after."""
+    if not 0 <= family < NPROTO:
+        return -EAFNOSUPPORT
+    if type_ >= SOCK_MAX:
+        return -EINVAL
     refused = yield from may(k, "security_socket_create", family, type_, protocol, kern)
     if refused:
         return refused

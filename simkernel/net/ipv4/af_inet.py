@@ -20,6 +20,7 @@ from arch.abi.inet import (
     IPPROTO_ICMP,
     IPPROTO_ICMPV6,
     IPPROTO_IP,
+    IPPROTO_MAX,
     IPPROTO_RAW,
     IPPROTO_TCP,
     IPPROTO_UDP,
@@ -81,7 +82,7 @@ INADDR_LOOPBACK = bytes((127, 0, 0, 1))
 )
 def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -> Body:
     """Find the protocol in inetsw.  EINVAL, ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EACCES."""
-    if protocol < 0:
+    if not 0 <= protocol < IPPROTO_MAX:
         return -EINVAL
     return (yield from create_socket(k, AF_INET, INETSW, type_, protocol, kern))
 

@@ -18,7 +18,7 @@ from arch.abi.inet import (
     INADDR_ANY,
     IPPROTO_ICMPV6,
     IPPROTO_IP,
-    IPPROTO_RAW,
+    IPPROTO_MAX,
     IPPROTO_TCP,
     IPPROTO_UDP,
     TCP_CLOSE,
@@ -70,7 +70,7 @@ INETSW6: Inetsw = (
 )
 def inet6_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -> Body:
     """Find the protocol in inetsw6.  EINVAL, ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EACCES."""
-    if not 0 <= protocol <= IPPROTO_RAW + 1:
+    if not 0 <= protocol < IPPROTO_MAX:
         return -EINVAL
     return (yield from create_socket(k, AF_INET6, INETSW6, type_, protocol, kern))
 
