@@ -14,7 +14,6 @@ from bpf.helpers.kfunc_rows import ROWS, KfuncSet, declare
 # functions with rules of their own in the verifier that are not modelled: no program with a call of one is accepted
 NOT_VERIFIED: Final = frozenset(
     [
-        "bpf_throw",
         "bpf_local_irq_save",
         "bpf_local_irq_restore",
         "bpf_res_spin_lock",

@@ -136,6 +136,8 @@ class SubprogInfo:
     tail_call_reachable: bool = False
     has_ld_abs: bool = False
     is_async_cb: bool = False
+    is_cb: bool = False
+    is_exception_cb: bool = False  # gets what bpf_throw() throws
     fastcall_off: int = 0  # below this of the stack are only registers around calls
     keep_fastcall_stack: bool = False  # of some of them the call may not keep the register
     # from func_info
@@ -319,6 +321,8 @@ class Env:
         self.insn_idx = 0
         self.prev_insn_idx = -1
         self.pass_cnt = 0
+        self.exception_callback = 0  # number of that function; 0: what is thrown is the program's result
+        self.throws = False
         self.fastcalls = False  # some calls have stores and loads around them that could go
         self.noted_step = 0  # number of the instruction noted last in the path's history
         self.id_gen = 0

@@ -18,6 +18,7 @@ from bpf.verifier.access.precision import back_steps
 from bpf.verifier.access.regs import mark_unknown
 from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.verifier.calls.arg_match import check_main_args, prepare_func_args
+from bpf.verifier.calls.exceptions import check_callback_arguments
 from bpf.verifier.context.attach import check_attach_btf_id
 from bpf.verifier.context.btf_walk import btf_ctx_access
 from bpf.verifier.context.ctx_rule import AccessInfo
@@ -46,6 +47,7 @@ def _start(env: Env, subprog: int) -> None:
     env.insn_idx = state.first_insn_idx
     if subprog or env.request.prog_type == uapi.BPF_PROG_TYPE_EXT:
         prepare_func_args(env, subprog, env.regs)
+        check_callback_arguments(env, subprog)
         if not env.rules.arguments_prepared:
             for reg in env.regs[1:6]:
                 _settle_argument(env, reg)
@@ -75,6 +77,7 @@ def _check_paths(env: Env) -> None:
     """Every global function on its own, before the main function; or after it those that are called."""
     if env.rules.globals_when_called:
         _start(env, 0)
+        env.subprogs[env.exception_callback].called = True
         while _check_globals(env, lambda subprog: subprog.called):
             pass  # they have called others
     else:

@@ -237,6 +237,9 @@ class Rules:
     constant_size_of_null: bool = since("7.1", "-", "a size that must be known is one beside NULL, too")
     kptrs_in_shared_objects: bool = since("7.1", "-", "the same in objects that others share")
     calls_keep_registers: bool = since("6.12", "5b5f51bff1b6", "what is stored around calls that keep registers may go")
+    exceptions: bool = since(
+        "6.7", "f18b03fabaa9", "programs throw, and a function of theirs may say what that returns"
+    )
     test_function_sleeps: bool = since("6.2", "5b481acab4ce", "programs at a function made for tests may sleep")
     nodes_looked_at: bool = since("6.16", "9e3e66c553f7", "programs walk through their trees and lists")
     nullable_arguments: bool = since("6.11", "8aeaed21befc", "arguments whose name ends in __nullable may be NULL")

@@ -277,14 +277,14 @@ def _keep_percpu(env: Env, number: int) -> None:
 # ---- helpers with rules of their own ----
 
 
-def check_reference_leak(env: Env) -> bool:
-    """Objects that this frame should have released by now; they are named in the log."""
+def check_reference_leak(env: Env, throws: bool = False) -> bool:
+    """Objects that this frame should have released by now, or any frame where something is thrown; they are named in the log."""
     frame = env.frame
-    if frame.frameno and not frame.in_callback_fn:
+    if frame.frameno and not frame.in_callback_fn and not throws:
         return False
     lingering = False
     for number, insn_idx, callback_ref in frame.refs:
-        if frame.in_callback_fn and callback_ref != frame.frameno:
+        if frame.in_callback_fn and callback_ref != frame.frameno and not throws:
             continue
         env.verbose(f"Unreleased reference id={number} alloc_insn={insn_idx}\n")
         lingering = True

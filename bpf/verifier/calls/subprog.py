@@ -69,6 +69,7 @@ def call_subprog(env: Env, insn: Insn, subprog: int, set_callee_state: SetCallee
         _skip_global(env, subprog, caller)
         return
     if set_callee_state is not _set_callee_state:
+        env.subprogs[subprog].is_cb = True
         kfunc = env.kfunc_name(insn)
         if not kfunc and insn.imm not in CALLBACK_CALLING_HELPERS:
             name = f"bpf_{HELPER_NAMES[insn.imm]}#{insn.imm}"

@@ -5,6 +5,7 @@ add_subprog_and_kfunc(), check_subprogs(), check_cfg(), check_max_stack_depth() 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, EPERM
@@ -26,6 +27,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH
+from bpf.verifier.calls.exceptions import THROW, callback_start
 from bpf.verifier.calls.kfunc import add_kfunc_call, asks_iterator
 from bpf.verifier.domain.callbacks import calls_back_later, calls_back_now
 from bpf.verifier.domain.state import MAX_BPF_STACK
@@ -75,8 +77,15 @@ def add_subprogs_and_kfuncs(env: Env) -> None:
             _add_subprog(env, starts, i + insn.imm + 1)
         else:
             add_kfunc_call(env, insn.imm, insn.off)
+    callback = callback_start(env) if env.rules.exceptions else 0
+    if callback:
+        _add_subprog(env, starts, callback)
     env.subprogs = [SubprogInfo(start) for start in sorted(starts)]
     env.subprogs.append(SubprogInfo(len(env.insns)))
+    if callback:
+        env.exception_callback = env.find_subprog(callback)
+        info = env.subprogs[env.exception_callback]
+        info.is_cb = info.is_async_cb = info.is_exception_cb = True
     if env.level & BPF_LOG_LEVEL2:
         for number, subprog in enumerate(env.subprogs[:-1]):
             env.verbose(f"func#{number} @{subprog.start}\n")
@@ -238,6 +247,11 @@ def check_cfg(env: Env) -> None:
     """Every instruction is reachable, and there is no loop where none is allowed."""
     walk = _Walk(env)
     walk.run()
+    if env.exception_callback:  # which nobody calls
+        start = env.subprogs[env.exception_callback].start
+        walk.state[start] = DISCOVERED
+        walk.stack = [start]
+        walk.run()
     i = 0
     while i < len(env.insns):
         if walk.state[i] != EXPLORED:
@@ -275,10 +289,12 @@ def _check_depth_from(env: Env, root: int) -> None:
     tail_call_reachable = False
     depth = _enter_function(env, number, depth, len(callers))
     while True:
-        callee, i = _next_callee(env, number, i)
+        callee, i = _next_callee(env, number, i, (caller for _, caller in callers))
         if callee < 0:
             if tail_call_reachable:
                 for _, caller in callers:
+                    if subprogs[caller].is_exception_cb:
+                        env.reject(EINVAL, "cannot tail call within exception cb")
                     subprogs[caller].tail_call_reachable = True
             if subprogs[0].tail_call_reachable:
                 env.facts.tail_call_reachable = True
@@ -309,12 +325,16 @@ def _enter_function(env: Env, number: int, depth: int, frame: int) -> int:
     return depth
 
 
-def _next_callee(env: Env, number: int, i: int) -> tuple[int, int]:
+def _next_callee(env: Env, number: int, i: int, callers: Iterable[int]) -> tuple[int, int]:
     """(next function called from instruction i on, instruction after the call); -1: none."""
+    in_callback = env.throws and any(env.subprogs[each].is_cb for each in (number, *callers))
     end = env.subprogs[number + 1].start
     while i < end:
         insn = env.insns[i]
         i += 1
+        if in_callback and env.kfunc_name(insn) == THROW:
+            where = f"cannot be called from callback subprog {number}"
+            env.reject(EINVAL, f"bpf_throw kfunc (insn {i - 1}) {where}")
         if insn.code not in _NAMES or (not is_pseudo_call(insn) and not is_pseudo_func(insn)):
             continue
         callee = env.find_subprog(i + insn.imm)
@@ -325,5 +345,9 @@ def _next_callee(env: Env, number: int, i: int) -> tuple[int, int]:
                 env.reject(EFAULT, "verifier bug. subprog has tail_call and async cb")
             if not is_pseudo_call(insn):
                 continue  # it runs some time later, on a stack of its own
+            if env.subprogs[callee].is_exception_cb:
+                end_of_line = "" if env.rules.more_call_frames else "\n"  # lost in 7.2
+                env.verbose(f"insn {i - 1} cannot call exception cb directly{end_of_line}")
+                env.reject(EINVAL)
         return callee, i
     return -1, i

@@ -33,6 +33,7 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_IDX_VALUE,
     BPF_PSEUDO_MAP_VALUE,
     BPF_REG_0,
+    BPF_REG_1,
     BPF_REG_6,
     BPF_ST,
     BPF_STX,
@@ -54,11 +55,12 @@ from bpf.verifier.access.regs import (
 )
 from bpf.verifier.calls import graph
 from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
+from bpf.verifier.calls.exceptions import THROW
 from bpf.verifier.calls.kfunc import check_kfunc_call
 from bpf.verifier.calls.sections import check_sections_in, check_sections_left
 from bpf.verifier.calls.subprog import check_func_call, prepare_func_exit, verbose_invalid_scalar
 from bpf.verifier.context.ctx import HAS_GEN_LD_ABS
-from bpf.verifier.domain.state import S64_MIN, Value, VerifierState, known_scalar, known_zero
+from bpf.verifier.domain.state import S64_MIN, Reg, Value, VerifierState, known_scalar, known_zero
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tnum_range
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
@@ -247,7 +249,8 @@ def _allowed_under_lock(env: Env, insn: Insn) -> bool:
     )
 
 
-def _check_call(env: Env, insn: Insn) -> None:
+def _check_call(env: Env, insn: Insn) -> bool:
+    """True: what is called ends the path."""
     kind = insn.src_reg
     if (
         insn.src_kind == BPF_X
@@ -264,10 +267,30 @@ def _check_call(env: Env, insn: Insn) -> None:
     if kind == BPF_PSEUDO_CALL:
         check_func_call(env, insn)
     elif kind == BPF_PSEUDO_KFUNC_CALL:
+        thrown = env.regs[BPF_REG_1].clone()
         check_kfunc_call(env, insn)
+        if env.kfunc_name(insn) == THROW:
+            _check_throw(env, thrown)
+            return True
     else:
         check_helper_call(env, insn)
     env.insn_idx += 1
+    return False
+
+
+def _check_throw(env: Env, thrown: Reg) -> None:
+    """Everything has been given back, by all functions; without a callback, what is thrown is the program's result."""
+    env.throws = True
+    if not env.exception_callback:
+        env.regs[BPF_REG_1] = thrown
+        _check_return_code(env, BPF_REG_1)
+    if env.cur.held.lock is not None:
+        env.reject(EINVAL, "bpf_throw cannot be used inside bpf_spin_lock-ed region")
+    if not env.rules.sections_end_with_program:
+        check_sections_in(env, "bpf_throw")
+    if check_reference_leak(env, throws=True):
+        env.reject(EINVAL, "bpf_throw would lead to reference leak" if env.rules.leaks_explained else "")
+    check_sections_in(env, "bpf_throw")
 
 
 def _check_goto(env: Env, insn: Insn) -> None:
@@ -335,46 +358,46 @@ _ALWAYS_ONE: Final = frozenset(
 )
 
 
-def _check_return_code(env: Env) -> None:
-    """check_return_code(): what is in r0 when the outermost function returns."""
+def _check_return_code(env: Env, regno: int = BPF_REG_0) -> None:
+    """check_return_code(): what is in r0 when the outermost function returns, or what it throws."""
     frame = env.cur.frames[0]
-    is_subprog = bool(frame.subprogno)
+    is_subprog = bool(frame.subprogno) and not env.subprogs[frame.subprogno].is_exception_cb
     if not is_subprog and _returns_nothing(env):
         return
-    check_src(env, BPF_REG_0)
-    v = env.regs[BPF_REG_0].value
+    check_src(env, regno)
+    v = env.regs[regno].value
     if is_pointer_value(env, v):
-        env.reject(EACCES, "R0 leaks addr as return value")
+        env.reject(EACCES, f"R{regno} leaks addr as return value")
     if frame.in_async_callback_fn:
         if v.type != SCALAR_VALUE:
             name = env.type_name(v.type)
-            env.reject(EINVAL, f"In async callback the register R0 is not a known value ({name})")
+            env.reject(EINVAL, f"In async callback the register R{regno} is not a known value ({name})")
         if not tnum_in(tnum_const(0), v.var_off):
-            verbose_invalid_scalar(env, v, tnum_const(0), "async callback", "R0")
+            verbose_invalid_scalar(env, v, tnum_const(0), "async callback", f"R{regno}")
             env.reject(EINVAL)
         return
     if is_subprog:
         if v.type != SCALAR_VALUE:
             name = env.type_name(v.type)
-            env.reject(EINVAL, f"At subprogram exit the register R0 is not a scalar value ({name})")
+            env.reject(EINVAL, f"At subprogram exit the register R{regno} is not a scalar value ({name})")
         return
     if env.rules.lsm_return_range and env.prog_type == uapi.BPF_PROG_TYPE_LSM:
-        _check_lsm_return(env, v)
+        _check_lsm_return(env, v, regno)
     allowed = _return_range(env)
     if allowed is None:
         return
     wanted, binding = allowed
     if v.type != SCALAR_VALUE:
         name = env.type_name(v.type)
-        env.reject(EINVAL, f"At program exit the register R0 is not a known value ({name})")
+        env.reject(EINVAL, f"At program exit the register R{regno} is not a known value ({name})")
     if env.rules.return_ranges:
-        mark_chain_precision(env, BPF_REG_0)
+        mark_chain_precision(env, regno)
         low, high = wanted[0], wanted[0] | wanted[1]
         outside = not low <= v.smin <= v.smax <= high
     else:
         outside = not tnum_in(wanted, v.var_off)
     if outside:
-        verbose_invalid_scalar(env, v, wanted, "program exit", "R0")
+        verbose_invalid_scalar(env, v, wanted, "program exit", f"R{regno}")
         if env.prog_type == uapi.BPF_PROG_TYPE_LSM and env.facts.attached_to_void:
             env.verbose("Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n")
         env.reject(EINVAL)
@@ -382,18 +405,18 @@ def _check_return_code(env: Env) -> None:
         env.facts.enforce_expected_attach_type = True
 
 
-def _check_lsm_return(env: Env, v: Value) -> None:
+def _check_lsm_return(env: Env, v: Value, regno: int) -> None:
     """A security hook's program returns 0 or an errno, a few 0 or 1."""
     if env.expected_attach_type == uapi.BPF_LSM_CGROUP:
         return
     low, high = (0, 1) if env.facts.attach_func_name in _BOOLEAN_HOOKS else (-MAX_ERRNO, 0)
     if v.type != SCALAR_VALUE:
-        env.reject(EINVAL, f"At program exit the register R0 is not a known value ({env.type_name(v.type)})")
-    mark_chain_precision(env, BPF_REG_0)
+        env.reject(EINVAL, f"At program exit the register R{regno} is not a known value ({env.type_name(v.type)})")
+    mark_chain_precision(env, regno)
     if not low <= v.s32_min <= v.s32_max <= high:
         known = (f" smin={v.smin}" if v.smin > S64_MIN else "") + (f" smax={v.smax}" if v.smax < S64_MAX else "")
         known = known or " unknown scalar value"
-        env.reject(EINVAL, f"At program exit the register R0 has{known} should have been in [{low}, {high}]")
+        env.reject(EINVAL, f"At program exit the register R{regno} has{known} should have been in [{low}, {high}]")
 
 
 _BOOLEAN_HOOKS: Final = (
@@ -574,7 +597,7 @@ def _step(env: Env, insn: Insn) -> bool:
         env.jmps_processed += 1
         op = insn.op
         if op == BPF_CALL:
-            _check_call(env, insn)
+            return _check_call(env, insn)
         elif op == BPF_JA:
             _check_goto(env, insn)
         elif op == BPF_EXIT:
