@@ -22,7 +22,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
@@ -355,6 +355,7 @@ def _btf_verdict(text: str, version: KernelVersion) -> int:
     return ret or (0 if fields_are_understood(_parse_btf(text), version) else -EINVAL)
 
 
+@lru_cache(maxsize=16)  # a program's types and those of its maps are the same ones
 def _parse_btf(text: str) -> Btf:
     return Btf.parse(bytes.fromhex(text))
 

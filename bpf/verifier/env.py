@@ -296,7 +296,7 @@ class Env:
         self.vmlinux: Any = request.vmlinux_btf
         self.attach_btf: Any = request.attach_btf or request.vmlinux_btf
         self.attach_prog: Any = request.attach_prog
-        self._metas: dict[int, Record] | None = None
+        self._metas: dict[int, dict[int, Record]] = {}  # of the program's types and those of its maps
         self.attach_member: str | None = None
         self.struct_ops = ""  # struct whose member the program is
         self.version: KernelVersion = request.version
@@ -410,12 +410,13 @@ class Env:
 
     def struct_meta(self, btf: Btf, type_id: int) -> Record | None:
         """Special members of an object of the program's own: btf_find_struct_meta()."""
-        if btf is not self.btf or btf is None:
+        if btf is None or btf is self.vmlinux:
             return None
-        if self._metas is None:
+        found = self._metas.get(id(btf))
+        if found is None:
             reader = Reader(btf, self.vmlinux, self.version, kptr_destructors(self.version))
-            self._metas = reader.struct_metas()
-        return self._metas.get(type_id)
+            found = self._metas[id(btf)] = reader.struct_metas()
+        return found.get(type_id)
 
     # ---- paths ----
 

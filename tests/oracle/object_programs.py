@@ -559,7 +559,194 @@ class Objects(Writer):
         return super().end(prog_type, own_types, **more)
 
 
-KINDS = {"dynptrs": Dynptrs, "objects": Objects}
+class Graphs(Writer):
+    """Nodes put into a list and a tree of a map's value, looked at, taken out; objects thrown away, exceptions."""
+
+    def write(self) -> Row:
+        rng = self.rng
+        self.locked = False
+        self.owned: dict[int, str] = {}
+        self.add("r6 = r1")
+        self.value(7, "shared")
+        for _ in range(rng.randint(3, 9)):
+            rng.choice((self.new, self.new, self.lock, self.lock, self.put, self.put, self.put, self.take, self.take, self.look,
+                        self.touch, self.drop, self.unlock, self.throw, self.again))()  # fmt: skip
+        if self.locked and self.chance(0.95):
+            self.unlock(True)
+        for reg in list(self.owned):
+            if self.chance(0.9):
+                self.give(reg)
+        self.add("r0 = 0", "exit")
+        self.add("out:", "r0 = 0", "exit")
+        row = self.with_callback(rng.choice((SCHED_CLS, SCHED_CLS, XDP)))
+        if rng.random() < 0.1:
+            row["prog_type"] = TRACEPOINT
+        return row
+
+    def with_callback(self, prog_type: int) -> Row:
+        start = self.text.position
+        self.add("less:", *self.rng.choice((("r0 = 0", "exit"), ("r1 = *(u64 *)(r1 -8)", "r2 = *(u64 *)(r2 -8)", "r0 = 0",
+                                             "if r1 >= r2 goto more", "r0 = 1", "more:", "exit"), ("r0 = r1", "exit"), ("r0 = 2", "exit"))))  # fmt: skip
+        row = self.text.row(prog_type, btf=BLOB, func_info=[[0, MAIN], [start, STRUCTS["less"]]])
+        places = row.get("maps", {}).pop("less", [])
+        code = bytearray.fromhex(row["insns"])
+        for at in places:
+            code[8 * at + 1] = (code[8 * at + 1] & 0xF) | 4 << 4  # BPF_PSEUDO_FUNC
+            code[8 * at + 4 : 8 * at + 8] = (start - at - 1).to_bytes(4, "little", signed=True)
+        if not places:  # nobody calls it: it is not there
+            del code[8 * start :]
+            row["func_info"] = [[0, MAIN]]
+        return {**row, "insns": code.hex()}
+
+    def free(self) -> int:
+        return self.rng.choice([reg for reg in (8, 9) if reg not in self.owned] or [8, 9])
+
+    def leave(self, reg: int) -> None:
+        """What is NULL ends the program, if nothing is held then."""
+        held = [one for one in self.owned if one != reg]
+        skip = self.label()
+        self.add(f"if r{reg} != 0 goto {skip}")
+        if self.locked:
+            self.add("r1 = r7", "call 94")
+        for one in held:
+            self.add(f"r1 = r{one}", "r2 = 0")
+            if self.owned[one] in ("listed", "both") and self.chance(0.05):
+                self.add(f"r1 = r{one}", "r1 += 8")
+            self.kfunc("bpf_obj_drop")
+        self.add("goto out", f"{skip}:")
+
+    def new(self) -> None:
+        rng, reg = self.rng, self.free()
+        if (self.locked or reg in self.owned) and self.chance(0.93):
+            return
+        kind = rng.choice(("node", "node", "listed", "listed", "both"))
+        self.add(f"r1 = {STRUCTS[kind]}", "r2 = 0")
+        self.kfunc("bpf_obj_new")
+        self.add(f"r{reg} = r0")
+        if self.chance(0.96):
+            self.leave(reg)
+        self.owned[reg] = kind
+
+    def lock(self) -> None:
+        if self.locked and self.chance(0.97):
+            return
+        self.add("r1 = r7", "call 93")
+        self.locked = True
+
+    def unlock(self, sure: bool = False) -> None:
+        if not sure and (not self.locked or self.chance(0.5)):
+            return
+        self.add("r1 = r7", "call 94")
+        self.locked = False
+
+    def root(self, reg: int, tree: bool) -> None:
+        off = (8 if tree else 24) if self.chance(0.96) else self.rng.choice((0, 8, 16, 24, 40))
+        self.add(f"r{reg} = r7", f"r{reg} += {off}")
+
+    def put(self) -> None:
+        rng = self.rng
+        if not self.locked and self.chance(0.93):
+            self.lock()
+        if not self.owned:
+            return
+        reg = rng.choice(list(self.owned))
+        tree = (self.owned[reg] != "listed") == (rng.random() < 0.95)
+        self.root(1, tree)
+        self.add(f"r2 = r{reg}", f"r2 += {8 if rng.random() < 0.96 else 16}")
+        if tree:
+            self.add("MAP r3 less", "r4 = 0", "r5 = 0")
+            self.kfunc("bpf_rbtree_add")
+        else:
+            self.add("r3 = 0", "r4 = 0")
+            self.kfunc(rng.choice(("bpf_list_push_front", "bpf_list_push_back")))
+        if self.chance(0.95):
+            self.owned.pop(reg)
+        if self.chance(0.3):
+            self.add(rng.choice((f"r1 = *(u64 *)(r{reg} +0)", f"*(u64 *)(r{reg} +0) = 4")))
+
+    def take(self) -> None:
+        rng, reg = self.rng, self.free()
+        if not self.locked and self.chance(0.93):
+            self.lock()
+        if reg in self.owned and self.chance(0.95):
+            return
+        tree = rng.random() < 0.5
+        if tree:
+            self.root(1, True)
+            self.kfunc("bpf_rbtree_first")
+            skip = self.label()
+            if self.chance(0.95):
+                self.add(f"if r0 == 0 goto {skip}")
+            else:
+                self.add(f"goto {skip}")
+            self.add("r2 = r0")
+            self.root(1, True)
+            self.kfunc("bpf_rbtree_remove")
+            self.add(f"r{reg} = r0", f"if r{reg} == 0 goto {skip}", f"r{reg} += -8", f"r1 = r{reg}")
+            if self.chance(0.9):
+                self.add("r1 = r7", "call 94", f"r1 = r{reg}", "r2 = 0")
+                self.kfunc("bpf_obj_drop")
+                self.add("r1 = r7", "call 93")
+            self.add(f"{skip}:", f"r{reg} = 0")
+            return
+        self.root(1, False)
+        self.kfunc(rng.choice(("bpf_list_pop_front", "bpf_list_pop_back")))
+        self.add(f"r{reg} = r0")
+        self.unlock(rng.random() < 0.7)
+        if self.chance(0.96):
+            self.leave(reg)
+        self.add(f"r{reg} += {rng.choice((-8, -8, -8, -8, 0))}")
+        self.owned[reg] = "listed"
+
+    def look(self) -> None:
+        self.root(1, self.chance(0.5))
+        self.kfunc(self.rng.choice(("bpf_rbtree_first", *(("bpf_list_front", "bpf_rbtree_root") if self.new_names else ("bpf_rbtree_first",)))))
+        skip = self.label()
+        self.add(f"if r0 == 0 goto {skip}", f"r1 = *(u64 *)(r0 {self.rng.choice((-8, -8, 0)):+d})", f"{skip}:")
+
+    def touch(self) -> None:
+        reg = self.rng.choice(list(self.owned) or [7])
+        off = self.rng.choice((0, 0, 0, 8, 32))
+        if off == 0 or self.chance(0.2):
+            self.add(self.rng.choice((f"r1 = *(u64 *)(r{reg} +{off})", f"*(u64 *)(r{reg} +{off}) = 1")))
+
+    def give(self, reg: int) -> None:
+        self.add(f"r1 = r{reg}", "r2 = 0")
+        self.kfunc("bpf_obj_drop")
+        self.owned.pop(reg, None)
+
+    def drop(self) -> None:
+        if self.owned and self.chance(0.4 if not self.locked else 0.05):
+            self.give(self.rng.choice(list(self.owned)))
+
+    def again(self) -> None:
+        """Another reference to the same."""
+        counted = [reg for reg, kind in self.owned.items() if kind == "both"]
+        new = self.free()
+        if not counted or new in self.owned:
+            return
+        self.add(f"r1 = r{counted[0]}", "r2 = 0")
+        self.kfunc("bpf_refcount_acquire")
+        self.add(f"r{new} = r0")
+        self.owned[new] = "both"
+
+    def throw(self) -> None:
+        if self.chance(0.75):
+            return
+        skip = self.label()
+        self.add("r1 = *(u64 *)(r7 +40)", f"if r1 > 9 goto {skip}")
+        if self.locked and self.chance(0.8):
+            self.add("r1 = r7", "call 94")
+        if self.chance(0.8):
+            for reg in self.owned:
+                self.add(f"r1 = r{reg}", "r2 = 0")
+                self.kfunc("bpf_obj_drop")
+        self.add(self.rng.choice(("r1 = 1", "r1 = 0", "r1 = r7")))
+        self.kfunc("bpf_throw")
+        self.add(f"{skip}:")
+
+
+KINDS = {"dynptrs": Dynptrs, "objects": Objects, "graphs": Graphs}
 
 
 def main() -> None:

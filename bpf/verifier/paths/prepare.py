@@ -13,6 +13,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Btf, BtfError, Kind
 from bpf.btf.ext import CoreRelo
+from bpf.btf.record import GRAPH_ROOTS, WORKQUEUE
 from bpf.isa.insn import (
     BPF_ATOMIC,
     BPF_JMP32,
@@ -281,6 +282,8 @@ def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
         env.verbose(
             "trace type programs with run-time allocated hash maps are unsafe. Switch to preallocated hash maps.\n"
         )
+    if tracing and m.record is not None and m.record.has(*GRAPH_ROOTS):
+        env.reject(EINVAL, "tracing progs cannot use bpf_{list_head,rb_root} yet")
     if m.spin_lock_off >= 0:
         if env.prog_type == uapi.BPF_PROG_TYPE_SOCKET_FILTER:
             kind = "socket filter" if rules.socket_spin_lock else "tracing"
@@ -291,6 +294,8 @@ def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
             env.reject(EINVAL, "sleepable progs cannot use bpf_spin_lock yet")
     if m.timer_off >= 0 and tracing and not rules.timers_in_tracing:
         env.reject(EINVAL, "tracing progs cannot use bpf_timer yet")
+    if tracing and not rules.timers_in_tracing and m.record is not None and m.record.has(WORKQUEUE):
+        env.reject(EINVAL, "tracing progs cannot use bpf_wq yet")
     if m.map_type == uapi.BPF_MAP_TYPE_STRUCT_OPS:
         env.reject(EINVAL, "bpf_struct_ops map cannot be used in prog")
     if env.sleepable and not rules.sleepable_any_map:
