@@ -58,8 +58,6 @@ def _start(env: Env, subprog: int) -> None:
     if not env.level & BPF_LOG_LEVEL2:
         env.log.reset(0)
     env.explored.clear()
-    if env.flow is not None:
-        env.flow.explored = 0
 
 
 def _settle_argument(env: Env, reg: Reg) -> None:

@@ -700,7 +700,14 @@ class Graphs(Writer):
 
     def look(self) -> None:
         self.root(1, self.chance(0.5))
-        self.kfunc(self.rng.choice(("bpf_rbtree_first", *(("bpf_list_front", "bpf_rbtree_root") if self.new_names else ("bpf_rbtree_first",)))))
+        self.kfunc(
+            self.rng.choice(
+                (
+                    "bpf_rbtree_first",
+                    *(("bpf_list_front", "bpf_rbtree_root") if self.new_names else ("bpf_rbtree_first",)),
+                )
+            )
+        )
         skip = self.label()
         self.add(f"if r0 == 0 goto {skip}", f"r1 = *(u64 *)(r0 {self.rng.choice((-8, -8, 0)):+d})", f"{skip}:")
 

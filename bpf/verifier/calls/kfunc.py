@@ -38,6 +38,7 @@ class KfuncDesc:
     offset: int
     name: str
     proto: BtfType
+    arguments: int  # those that the verifier gives included (KF_IMPLICIT_ARGS: the prototype of NAME_impl), 5 at most
 
 
 def add_kfunc_call(env: Env, func_id: int, offset: int) -> None:
@@ -67,7 +68,9 @@ def add_kfunc_call(env: Env, func_id: int, offset: int) -> None:
     symbol = env.request.kernel_symbol
     if symbol is not None and not symbol(func.name):
         env.reject(EINVAL, f"cannot find address for kernel function {func.name}")
-    env.kfuncs[func_id, offset] = KfuncDesc(func_id, offset, func.name, proto)
+    whole = btf.find(func.name + "_impl", Kind.FUNC)
+    params = btf[btf[whole].type].params if whole else proto.params
+    env.kfuncs[func_id, offset] = KfuncDesc(func_id, offset, func.name, proto, min(len(params), 5))
 
 
 def _reject_module_function(env: Env, offset: int) -> None:

@@ -300,7 +300,7 @@ def _used_by_call(env: Env, insn: Insn) -> int:
         if proto is not None:
             count = next((i for i, arg in enumerate(proto.arg_types) if not arg), 5)
     elif insn.src_reg == BPF_PSEUDO_KFUNC_CALL and (insn.imm, insn.off) in env.kfuncs:
-        count = min(len(env.kfuncs[insn.imm, insn.off].proto.params), 5)
+        count = env.kfuncs[insn.imm, insn.off].arguments
     return (1 << count + 1) - 2
 
 

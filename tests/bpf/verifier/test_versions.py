@@ -159,6 +159,15 @@ def test_dynptrs_and_objects_are_what_the_real_ones_are(version, level, logs):
     assert summary.logs.equal >= logs
 
 
+# random programs of tests/oracle/object_programs.py: nodes in lists and trees of a map's value, references, locks; exceptions
+@pytest.mark.parametrize("version", ["6.12", "7.2"])
+def test_lists_and_trees_of_programs_are_what_the_real_ones_are(version):
+    file = read_cases(DATA / f"graphs_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == []
+
+
 # a pointer that may be NULL compared with one that is not, and used where they are equal (twice) and where they differ (twice);
 # these are the real kernels' answers
 @pytest.mark.parametrize("version, answers", [("6.1", (-13, -13, -13, -13)), ("6.12", (0, 0, -13, -13)), ("7.2", (0, 0, -13, -13))])  # fmt: skip
