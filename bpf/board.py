@@ -26,6 +26,7 @@ from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
 from bpf.maps.types import create_map
 from bpf.netns import NetnsPrograms
+from bpf.owned import OwnedObjects
 from bpf.rstat import UpdatedGroups
 from tracing.face import KernelMem
 
@@ -167,6 +168,7 @@ class Bpf:
         ] = {}  # place of a hook -> how many programs of groups, and the end
         self.keyrings: set[tuple[int, int]] = set()  # KEY_SPEC_ and the thread or process that has made it
         self.updated_groups = UpdatedGroups()
+        self.owned = OwnedObjects()
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._stats_enabled = 0
         self.copies: list[Redirect] | None = (

@@ -93,6 +93,7 @@ class Prog(FdObject, ABC):
     text: int  # address of its first function
     tag: bytes
     name: str
+    btf: Btf | None  # its own types
     program: Runnable
     recursion_misses: int
 

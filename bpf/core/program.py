@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from arch.abi.errno import E2BIG, EINVAL
+from arch.abi.errno import EINVAL
 from arch.abi.limits import U32_MAX
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
@@ -22,7 +22,9 @@ from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject, HelperCall
 from bpf.core.trampoline import Chain
 from bpf.face import Prog, ProgArray, ProgArrayOwner
-from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
+from bpf.helpers import Runtime, find, load_all
+from bpf.helpers.kfunc_rows import absent
+from bpf.helpers.thrown import Thrown
 from bpf.isa.insn import (
     BPF_LD_IMM64,
     BPF_PSEUDO_BTF_ID,
@@ -199,7 +201,7 @@ class BpfProg(Prog):
         """The helper (or kernel function) an instruction calls."""
         names = self._callee_names(insn)
         found = find(*names)
-        call = found.bind(self.runtime) if found is not None else not_here(names[0] or "?")
+        call = found.bind(self.runtime) if found is not None else absent(names[0] or "?", self.bpf.version)
         return call if self.bpf.intercept is None else self.bpf.intercept(names, call)
 
     def _native_call(self, insn: Insn, constant: Constant) -> NativeCall | None:
@@ -212,7 +214,7 @@ class BpfProg(Prog):
         """Compile.  Native callers run it, too, but where a helper changes registers of the place that called it."""
         self._cold = -1
         program = self.program
-        if self._run_code is not None or not isinstance(program, JitProgram):
+        if self._run_code is not None or not isinstance(program, JitProgram) or self.verdict.throws:
             return
         if not program.compile() or program.run_code is None:
             return
@@ -323,6 +325,8 @@ class BpfProg(Prog):
                 r[0] = self._run_compiled(ctx, top)
             else:
                 self.program.execute(r)
+        except Thrown as thrown:
+            r[0] = self._catch(thrown.cookie, new_registers(ctx, top))
         finally:
             runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip = before
             bpf.give_stack(top)
@@ -331,6 +335,11 @@ class BpfProg(Prog):
             self.run_cnt += 1
             self.run_time_ns += bpf.host.now_ns() - started + len(self.insns)  # a nanosecond an instruction
         return r[0]
+
+    def _catch(self, cookie: int, r: Registers) -> int:
+        """What was thrown ends the run; the program's callback, if it has one, says with what."""
+        start = self.verdict.exception_callback
+        return self.program.call_back(r, start, cookie) if start else cookie
 
     def _in_native_run(self, call: HelperCall, r: Registers, ctx: int) -> int:
         """A helper's body in Python, in a run that native code began: it may find, free and run whatever it likes."""
@@ -584,16 +593,3 @@ def trace_call_bpf(bpf: Bpf, progs: Iterable[BpfProg], ctx: int, cookie: int = 0
         return answer
     finally:
         bpf.active[cpu] = 0
-
-
-def check_insns(bpf: Bpf, count: int) -> None:
-    """The first checks of BPF_PROG_LOAD on the number of instructions."""
-    limit = uapi.BPF_COMPLEXITY_LIMIT_INSNS if bpf.capable("bpf") else uapi.BPF_MAXINSNS
-    if not 0 < count <= limit:
-        raise KernelError(E2BIG)
-
-
-def known_helpers() -> list[str]:
-    """Kernel functions that have an implementation here."""
-    load_all()
-    return sorted(HELPERS)

@@ -170,6 +170,7 @@ MODULES = (
     "task",
     "stack",
     "dynptr",
+    "objects",
     "ringbuf",
     "perf",
     "storage",
@@ -221,11 +222,11 @@ def find(*names: str | None) -> Helper | None:
     return None
 
 
-def not_here(name: str) -> Callable[[Registers], int]:
-    """A helper that type-checks but does nothing here: it says so with EOPNOTSUPP."""
+def not_here(name: str, result: int = -EOPNOTSUPP) -> Callable[[Registers], int]:
+    """A helper that type-checks but does nothing here: it says so with EOPNOTSUPP, or with NULL where it gives pointers."""
 
     def refuse(r: Registers) -> int:
-        return -EOPNOTSUPP & M
+        return result & M
 
     refuse.__name__ = name
     return refuse

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from arch.abi.version import KernelVersion
 from arch.records import dataclass
-from bpf.helpers import kernel_name
+from bpf.face import Registers
+from bpf.helpers import kernel_name, not_here
 
 # KF_ of include/linux/btf.h, as rows call them; the kernel's numbers changed (kptr_get's is iter_new's now), these are ours
 FLAGS = {
@@ -93,6 +94,12 @@ def declare(
 def rows_of(name: str, version: KernelVersion) -> list[KfuncRow]:
     """The rows of a function in one version: several if it is in several sets."""
     return [row for row in ROWS.get(name, ()) if version.within(row.since, row.until)]
+
+
+def absent(name: str, version: KernelVersion) -> Callable[[Registers], int]:
+    """What stands for a function without a body: a pointer that may be NULL is."""
+    gives_null = any("ret_null" in row.flags for row in rows_of(name, version))
+    return not_here(name, 0) if gives_null else not_here(name)
 
 
 def kfunc(

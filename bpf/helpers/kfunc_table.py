@@ -33,6 +33,34 @@ NOT_VERIFIED: Final = frozenset(
     ]
 )
 
+# functions whose bodies stand in bpf/helpers/objects.py
+WITH_BODY: Final = frozenset(
+    [
+        "bpf_obj_new_impl",
+        "bpf_obj_new",
+        "bpf_obj_drop_impl",
+        "bpf_obj_drop",
+        "bpf_refcount_acquire_impl",
+        "bpf_refcount_acquire",
+        "bpf_list_push_front_impl",
+        "bpf_list_push_front",
+        "bpf_list_push_back_impl",
+        "bpf_list_push_back",
+        "bpf_list_pop_front",
+        "bpf_list_pop_back",
+        "bpf_list_front",
+        "bpf_list_back",
+        "bpf_rbtree_add_impl",
+        "bpf_rbtree_add",
+        "bpf_rbtree_first",
+        "bpf_rbtree_remove",
+        "bpf_rbtree_root",
+        "bpf_rbtree_left",
+        "bpf_rbtree_right",
+        "bpf_throw",
+    ]
+)
+
 _KPROBE_SESSION = 56  # BPF_TRACE_KPROBE_SESSION, since 6.10
 _GENERIC = "tracing tc xdp struct_ops syscall cgroup"
 _SKB = "tc sched_act sk_skb socket_filter cgroup lwt netfilter tracing"
@@ -397,7 +425,7 @@ def load() -> None:
         for line in text.strip().split("\n"):
             name, since, until, commit, *flags = line.split()
             words = " ".join(word for word in flags if word != "-")
-            missing = ROWS[name][0].missing if name in ROWS else "a body"
+            missing = ROWS[name][0].missing if name in ROWS else "" if name in WITH_BODY else "a body"
             if name in NOT_VERIFIED:
                 missing = "verification, a body"
             end = None if until == "-" else until

@@ -111,6 +111,8 @@ class Verdict:
     map_calls: dict[int, str] = field(default_factory=dict)  # calls that became those of a map's own function, its name
     int_calls: frozenset[int] = frozenset()  # those of them whose function returns an int
     sleepable: bool = False
+    throws: bool = False
+    exception_callback: int = 0  # where the function begins that gets what is thrown; 0: none
     attach_info: dict[str, Any] = field(default_factory=dict)  # e.g. address and prototype of an fentry target
 
     def _repr_html_(self) -> str:

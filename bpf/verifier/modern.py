@@ -217,6 +217,8 @@ def _verdict(env: Env, ret: int) -> Verdict:
         map_calls=calls,
         int_calls=int_calls(env, calls),
         sleepable=env.sleepable,
+        throws=env.throws,
+        exception_callback=env.subprogs[env.exception_callback].start if env.exception_callback else 0,
         attach_info=facts.attach_info
         | {
             "attach_func_name": facts.attach_func_name,
