@@ -171,6 +171,7 @@ MODULES = (
     "stack",
     "dynptr",
     "objects",
+    "kernel_objects",
     "ringbuf",
     "perf",
     "storage",

@@ -159,6 +159,15 @@ def test_dynptrs_and_objects_are_what_the_real_ones_are(version, level, logs):
     assert summary.logs.equal >= logs
 
 
+# loops over numbers, sets of processors, dynptrs, tasks: what they return
+@pytest.mark.parametrize("version", ["6.12", "7.2"])
+def test_kernel_functions_return_what_the_real_ones_do(version):
+    file = read_cases(DATA / f"kernel_functions_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=1, run=True)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.differences == []
+
+
 # random programs of tests/oracle/object_programs.py: nodes in lists and trees of a map's value, references, locks; exceptions
 @pytest.mark.parametrize("version", ["6.12", "7.2"])
 def test_lists_and_trees_of_programs_are_what_the_real_ones_are(version):
