@@ -74,7 +74,7 @@ def bpf_task_from_pid(rt: Runtime, pid: int) -> int:
 # ---- sets of processors: struct bpf_cpumask { cpumask_t cpumask; refcount_t usage; } ----
 
 _MASK_BYTES, _USAGE = 1024, 1024
-_SIZE: Final = 1032
+_CPUMASK_SIZE: Final = 1032
 
 
 def _bits(rt: Runtime, mask: int) -> int:
@@ -93,8 +93,8 @@ def _put(rt: Runtime, mask: int, bits: int) -> None:
 @kernel_name("bpf_cpumask_create")
 def bpf_cpumask_create(rt: Runtime) -> int:
     """An empty set of the program's own."""
-    address = rt.mem.alloc(_SIZE)
-    rt.mem.write(address, bytes(_SIZE))
+    address = rt.mem.alloc(_CPUMASK_SIZE)
+    rt.mem.write(address, bytes(_CPUMASK_SIZE))
     rt.mem.write_uint(address + _USAGE, 4, 1)
     return address
 
@@ -281,11 +281,11 @@ def bpf_dynptr_slice(rt: Runtime, ptr: int, offset: int, buffer: int, length: in
 
 # ---- strings of the kernel, 65,536 bytes at most ----
 
-_LONGEST: Final = 65536  # XATTR_SIZE_MAX
+_STRING_BYTES: Final = 65536  # XATTR_SIZE_MAX
 _CHUNK: Final = 64
 
 
-def _string(rt: Runtime, address: int, limit: int = _LONGEST) -> bytes:
+def _string(rt: Runtime, address: int, limit: int = _STRING_BYTES) -> bytes:
     """Up to the NUL, or as far as is looked at.  EFAULT."""
     found = bytearray()
     while len(found) < limit:
@@ -299,7 +299,7 @@ def _string(rt: Runtime, address: int, limit: int = _LONGEST) -> bytes:
 
 
 def _length(text: bytes) -> int:
-    return len(text) if len(text) < _LONGEST else -E2BIG
+    return len(text) if len(text) < _STRING_BYTES else -E2BIG
 
 
 def _place(at: int) -> int:
@@ -315,7 +315,7 @@ def bpf_strlen(rt: Runtime, s: int) -> int:
 @kernel_name("bpf_strnlen")
 def bpf_strnlen(rt: Runtime, s: int, count: int) -> int:
     """The same, `count` at most."""
-    return _length(_string(rt, s, min(count, _LONGEST)))
+    return _length(_string(rt, s, min(count, _STRING_BYTES)))
 
 
 def _compared(a: bytes, b: bytes) -> int:

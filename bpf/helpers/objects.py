@@ -13,8 +13,8 @@ from bpf.helpers import Runtime, kernel_name
 from bpf.helpers.thrown import Thrown
 from bpf.versions.kptr_destructors import kptr_destructors
 
-_NEXT, _PREV, _LIST_OWNER, _RB_OWNER = 0, 8, 16, 24
-_WORD = 8
+_NODE_NEXT, _NODE_PREV, _LIST_OWNER, _RB_OWNER = 0, 8, 16, 24
+_POINTER_SIZE = 8
 
 
 def _record(rt: Runtime, type_id: int) -> Record | None:
@@ -85,17 +85,17 @@ def bpf_refcount_acquire(rt: Runtime, address: int) -> int:
 
 
 def _word(rt: Runtime, address: int) -> int:
-    return int(rt.mem.read_uint(address, _WORD))
+    return int(rt.mem.read_uint(address, _POINTER_SIZE))
 
 
 def _link(rt: Runtime, before: int, behind: int) -> None:
-    rt.mem.write_uint(before + _NEXT, _WORD, behind)
-    rt.mem.write_uint(behind + _PREV, _WORD, before)
+    rt.mem.write_uint(before + _NODE_NEXT, _POINTER_SIZE, behind)
+    rt.mem.write_uint(behind + _NODE_PREV, _POINTER_SIZE, before)
 
 
 def _ready(rt: Runtime, head: int) -> None:
     """A list that nobody used is zeros: it is empty."""
-    if not _word(rt, head + _NEXT):
+    if not _word(rt, head + _NODE_NEXT):
         _link(rt, head, head)
 
 
@@ -104,11 +104,11 @@ def _add(rt: Runtime, head: int, node: int, first: bool) -> int:
     if _word(rt, node + _LIST_OWNER):
         _drop(rt, rt.bpf.owned.object_of_node[node])
         return -EINVAL
-    before = head if first else _word(rt, head + _PREV)
-    behind = _word(rt, before + _NEXT)
+    before = head if first else _word(rt, head + _NODE_PREV)
+    behind = _word(rt, before + _NODE_NEXT)
     _link(rt, before, node)
     _link(rt, node, behind)
-    rt.mem.write_uint(node + _LIST_OWNER, _WORD, head)
+    rt.mem.write_uint(node + _LIST_OWNER, _POINTER_SIZE, head)
     return 0
 
 
@@ -129,29 +129,29 @@ def _pop(rt: Runtime, head: int, at: int) -> int:
     node = _word(rt, head + at)
     if node == head or _word(rt, node + _LIST_OWNER) != head:
         return 0
-    _link(rt, _word(rt, node + _PREV), _word(rt, node + _NEXT))
+    _link(rt, _word(rt, node + _NODE_PREV), _word(rt, node + _NODE_NEXT))
     _link(rt, node, node)
-    rt.mem.write_uint(node + _LIST_OWNER, _WORD, 0)
+    rt.mem.write_uint(node + _LIST_OWNER, _POINTER_SIZE, 0)
     return node
 
 
 @kernel_name("bpf_list_pop_front")
 def bpf_list_pop_front(rt: Runtime, head: int) -> int:
     """Take the first node out; 0: there is none."""
-    return _pop(rt, head, _NEXT)
+    return _pop(rt, head, _NODE_NEXT)
 
 
 @kernel_name("bpf_list_pop_back")
 def bpf_list_pop_back(rt: Runtime, head: int) -> int:
     """Take the last node out; 0: there is none."""
-    return _pop(rt, head, _PREV)
+    return _pop(rt, head, _NODE_PREV)
 
 
 @kernel_name("bpf_list_front")
 def bpf_list_front(rt: Runtime, head: int) -> int:
     """The first node, which stays."""
     _ready(rt, head)
-    node = _word(rt, head + _NEXT)
+    node = _word(rt, head + _NODE_NEXT)
     return 0 if node == head else node
 
 
@@ -159,7 +159,7 @@ def bpf_list_front(rt: Runtime, head: int) -> int:
 def bpf_list_back(rt: Runtime, head: int) -> int:
     """The last node, which stays."""
     _ready(rt, head)
-    node = _word(rt, head + _PREV)
+    node = _word(rt, head + _NODE_PREV)
     return 0 if node == head else node
 
 
@@ -179,7 +179,7 @@ def bpf_rbtree_add(rt: Runtime, r: Registers) -> int:
         else:
             low = middle + 1
     order.insert(low, node)
-    rt.mem.write_uint(node + _RB_OWNER, _WORD, root)
+    rt.mem.write_uint(node + _RB_OWNER, _POINTER_SIZE, root)
     return 0
 
 
@@ -197,7 +197,7 @@ def bpf_rbtree_remove(rt: Runtime, root: int, node: int) -> int:
     if _word(rt, node + _RB_OWNER) != root or node not in order:
         return 0
     order.remove(node)
-    rt.mem.write_uint(node + _RB_OWNER, _WORD, 0)
+    rt.mem.write_uint(node + _RB_OWNER, _POINTER_SIZE, 0)
     return node
 
 

@@ -13,7 +13,7 @@ from bpf.verifier.domain.types import ARG_ANYTHING
 from bpf.verifier.env import Env
 
 THROW: Final = "bpf_throw"
-_TAG: Final = "exception_callback:"
+_CALLBACK_TAG: Final = "exception_callback:"
 
 
 def callback_start(env: Env) -> int:
@@ -25,9 +25,9 @@ def callback_start(env: Env) -> int:
     if not 0 < main < len(env.btf.types):
         env.reject(EINVAL, "invalid btf id for main subprog in func_info")
     tags = [
-        t.name.removeprefix(_TAG)
+        t.name.removeprefix(_CALLBACK_TAG)
         for t in env.btf.types
-        if t.kind is Kind.DECL_TAG and t.type == main and t.component_idx == -1 and t.name.startswith(_TAG)
+        if t.kind is Kind.DECL_TAG and t.type == main and t.component_idx == -1 and t.name.startswith(_CALLBACK_TAG)
     ]
     if not tags:
         return 0
