@@ -11,6 +11,7 @@ from arch.abi.version import NEWEST, KernelVersion
 from arch.errors import KernelError
 from arch.memory import FlatMemory
 from arch.native import Block
+from arch.native.slots import slot_address
 from arch.symbols import Symbols
 from arch.typetable import kernel_types
 from tracing.face import Mapping
@@ -62,6 +63,15 @@ class Program:
         pass
 
 
+class Sleepers:
+    """Who sleeps on a key: nobody ever."""
+
+    __slots__ = ("on_wake", "waiters")
+
+    def __init__(self):
+        self.waiters, self.on_wake = [], {}
+
+
 class FakeHost:
     """Implements tracing.face.TraceHost; tests set the attributes of the "current" task directly."""
 
@@ -91,6 +101,7 @@ class FakeHost:
         self.armed = {}
         self.return_handler = None
         self.woken = []
+        self.queues = {}
         self.log = []
         self.timers = []
         self.caps = {"sys_admin", "perfmon"}
@@ -173,6 +184,13 @@ class FakeHost:
 
     def wake(self, key):
         self.woken.append(key)
+
+    def sleepers(self, key):
+        queue = self.queues.setdefault(key, Sleepers())
+        return slot_address(queue, "waiters"), slot_address(queue, "on_wake")
+
+    def forget_sleepers(self, key):
+        self.queues.pop(key, None)
 
     def spend(self, ns):
         self.ns += ns
