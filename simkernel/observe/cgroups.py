@@ -239,6 +239,9 @@ class CgroupNet(_Base, NetPrograms):
     def watches_options(self, sk: Sock) -> bool:
         return self._group(sk, uapi.BPF_CGROUP_SETSOCKOPT) is not None
 
+    def watches_answers(self, sk: Sock) -> bool:
+        return self._group(sk, uapi.BPF_CGROUP_GETSOCKOPT) is not None
+
     def setsockopt(self, sk: Sock, level: int, name: int, data: bytes) -> tuple[int, int, int, bytes]:
         """__cgroup_bpf_run_filter_setsockopt()."""
         attach_type = uapi.BPF_CGROUP_SETSOCKOPT

@@ -390,7 +390,7 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     if refused:
         return refused
     sk = socket_.sk
-    if level not in KNOWN_LEVELS and not k.net.programs.watches_options(sk):
+    if level not in KNOWN_LEVELS and not k.net.programs.watches_answers(sk):
         return _foreign(sk)
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:

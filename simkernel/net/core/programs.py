@@ -169,6 +169,10 @@ class NetPrograms:
         """Programs look at what is given to setsockopt()."""
         return False
 
+    def watches_answers(self, sk: Sock) -> bool:
+        """Programs look at what getsockopt() answers, also where the kernel has no such option."""
+        return False
+
     def setsockopt(self, sk: Sock, level: int, name: int, data: bytes) -> tuple[int, int, int, bytes]:
         """BPF_CGROUP_RUN_PROG_SETSOCKOPT(): the answer (1: it is done), level, name and value."""
         return 0, level, name, data
