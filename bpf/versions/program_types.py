@@ -764,3 +764,10 @@ declare(
 RFC_PROGRAM_TYPES[1] = PROGRAM_TYPES[1]
 declare(2, "TRACING_FILTER", "3.20-rfc", sections="events+ - - filter_file", table=RFC_PROGRAM_TYPES)
 declare(3, "KPROBE_FILTER", "3.20-rfc", sections="events/kprobes+ - - filter_file", table=RFC_PROGRAM_TYPES)
+
+
+# Attach types of control groups whose programs cannot refuse: they return 1, and there is no result of the call that they could ask for.
+ALWAYS_ONE = frozenset((
+    uapi.BPF_CGROUP_UDP4_RECVMSG, uapi.BPF_CGROUP_UDP6_RECVMSG, uapi.BPF_CGROUP_INET4_GETPEERNAME,
+    uapi.BPF_CGROUP_INET6_GETPEERNAME, uapi.BPF_CGROUP_INET4_GETSOCKNAME, uapi.BPF_CGROUP_INET6_GETSOCKNAME,
+))  # fmt: skip

@@ -15,6 +15,7 @@ from bpf.verifier.domain.state import S64_MIN, Value
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tnum_range
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
+from bpf.versions.program_types import ALWAYS_ONE
 
 
 def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
@@ -22,7 +23,7 @@ def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
     kind, attach = env.prog_type, env.expected_attach_type
     boolean = tnum_range(0, 1)
     if kind == uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR:
-        if attach in _ALWAYS_ONE:
+        if attach in ALWAYS_ONE:
             return tnum_range(1, 1), TNUM_UNKNOWN
         if attach in (uapi.BPF_CGROUP_INET4_BIND, uapi.BPF_CGROUP_INET6_BIND) and env.rules.bind_flags:
             return tnum_range(0, 3), TNUM_UNKNOWN
@@ -56,16 +57,6 @@ _BOOLEAN: Final = frozenset(
         uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
         uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
         uapi.BPF_PROG_TYPE_NETFILTER,  # NF_DROP, NF_ACCEPT
-    }
-)
-_ALWAYS_ONE: Final = frozenset(
-    {
-        uapi.BPF_CGROUP_UDP4_RECVMSG,
-        uapi.BPF_CGROUP_UDP6_RECVMSG,
-        uapi.BPF_CGROUP_INET4_GETPEERNAME,
-        uapi.BPF_CGROUP_INET6_GETPEERNAME,
-        uapi.BPF_CGROUP_INET4_GETSOCKNAME,
-        uapi.BPF_CGROUP_INET6_GETSOCKNAME,
     }
 )
 

@@ -16,7 +16,7 @@ from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
 from bpf.verifier.protos.by_version import added, is_given, of_version
-from bpf.versions.program_types import program_types
+from bpf.versions.program_types import ALWAYS_ONE, program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
 
@@ -200,12 +200,7 @@ _NO_RETVAL = {
     uapi.BPF_CGROUP_INET_INGRESS,
     uapi.BPF_CGROUP_INET_EGRESS,
     uapi.BPF_CGROUP_SOCK_OPS,
-    uapi.BPF_CGROUP_UDP4_RECVMSG,
-    uapi.BPF_CGROUP_UDP6_RECVMSG,
-    uapi.BPF_CGROUP_INET4_GETPEERNAME,
-    uapi.BPF_CGROUP_INET6_GETPEERNAME,
-    uapi.BPF_CGROUP_INET4_GETSOCKNAME,
-    uapi.BPF_CGROUP_INET6_GETSOCKNAME,
+    *ALWAYS_ONE,
 }
 
 _SOCK_ADDR_SOCKOPT = {

@@ -4,31 +4,6 @@
 
 static struct bpf_insn none[] = { SET(0, 0), EXIT }, one[] = { SET(0, 1), EXIT };
 
-static unsigned btf_id(const char *name)
-{
-	char text[64];
-	memset(text, 0, sizeof(text));
-	memcpy(text, name, strlen(name));
-	struct bpf_insn code[40];
-	int n = 0, words = (strlen(name) + 8) / 8;
-	for (int i = 0; i < words; i++) {
-		unsigned long long w;
-		memcpy(&w, text + 8 * i, 8);
-		code[n++] = I(BPF_LD | BPF_DW | BPF_IMM, 1, 0, 0, (int)w), code[n++] = I(0, 0, 0, 0, (int)(w >> 32));
-		code[n++] = STORE(10, 1, -8 * words + 8 * i);
-	}
-	code[n++] = MOV(1, 10), code[n++] = ADD(1, -8 * words), code[n++] = SET(2, (int)strlen(name) + 1), code[n++] = SET(3, 12), code[n++] = SET(4, 0);
-	code[n++] = CALL(BPF_FUNC_btf_find_by_name_kind), code[n++] = EXIT;
-	attr.prog_type = BPF_PROG_TYPE_SYSCALL, attr.prog_flags = BPF_F_SLEEPABLE, attr.insns = (ulong)code, attr.insn_cnt = n, attr.license = (ulong)"GPL";
-	long fd = bpf(BPF_PROG_LOAD);
-	union bpf_attr run;
-	memset(&run, 0, sizeof(run));
-	run.test.prog_fd = fd;
-	sys(__NR_bpf, BPF_PROG_TEST_RUN, &run, sizeof(run));
-	sys(__NR_close, fd);
-	return run.test.retval;
-}
-
 static long load(int type, int attach, const struct bpf_insn *code, int count, unsigned target)
 {
 	attr.prog_type = type, attr.expected_attach_type = attach, attr.attach_btf_id = target;
@@ -151,7 +126,7 @@ static void kinds(void)
 	long raw = bpf(BPF_RAW_TRACEPOINT_OPEN);
 	names_too_long(raw);
 	exercise("raw tracepoint", raw, a, b, filter);
-	unsigned target = btf_id("bpf_fentry_test1");
+	unsigned target = btf_id("bpf_fentry_test1", 12);
 	say("found %d\n", target > 0);
 	a = load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, none, 2, target), b = load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, none, 2, target);
 	attr.raw_tracepoint.prog_fd = a;
@@ -211,7 +186,7 @@ static void iterators(void)
 	for (int t = 0; t < 17; t++) {
 		char name[40] = "bpf_iter_";
 		memcpy(name + 9, targets[t], strlen(targets[t]) + 1);
-		unsigned id = btf_id(name);
+		unsigned id = btf_id(name, 12);
 		long prog = load(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, code, 9, id);
 		say("%s: load %r\n", targets[t], prog < 0 ? prog : 0);
 		if (prog < 0)

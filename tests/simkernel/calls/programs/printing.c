@@ -22,31 +22,6 @@ static void put_text(const char *c)
 	flush();
 }
 
-static unsigned btf_id(const char *name, int kind)
-{
-	char text[64];
-	memset(text, 0, sizeof(text));
-	memcpy(text, name, strlen(name));
-	struct bpf_insn code[40];
-	int n = 0, words = (strlen(name) + 8) / 8;
-	for (int i = 0; i < words; i++) {
-		unsigned long long w;
-		memcpy(&w, text + 8 * i, 8);
-		code[n++] = I(BPF_LD | BPF_DW | BPF_IMM, 1, 0, 0, (int)w), code[n++] = I(0, 0, 0, 0, (int)(w >> 32));
-		code[n++] = STORE(10, 1, -8 * words + 8 * i);
-	}
-	code[n++] = MOV(1, 10), code[n++] = ADD(1, -8 * words), code[n++] = SET(2, (int)strlen(name) + 1), code[n++] = SET(3, kind), code[n++] = SET(4, 0);
-	code[n++] = CALL(BPF_FUNC_btf_find_by_name_kind), code[n++] = EXIT;
-	attr.prog_type = BPF_PROG_TYPE_SYSCALL, attr.prog_flags = BPF_F_SLEEPABLE, attr.insns = (ulong)code, attr.insn_cnt = n, attr.license = (ulong)"GPL";
-	long fd = bpf(BPF_PROG_LOAD);
-	union bpf_attr run;
-	memset(&run, 0, sizeof(run));
-	run.test.prog_fd = fd;
-	sys(__NR_bpf, BPF_PROG_TEST_RUN, &run, sizeof(run));
-	sys(__NR_close, fd);
-	return run.test.retval;
-}
-
 #define AT(member) (int)offsetof(__typeof__(noted), member)
 /* r6: the notes; the data's address goes into the struct btf_ptr */
 #define BEGIN \
