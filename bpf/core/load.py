@@ -83,8 +83,8 @@ def _check_classic(bpf: Bpf, attr: LoadAttr, count: int) -> None:
 
 def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     from bpf.verifier.protos.attach_rules import (
-        EXPECTED_ATTACH_TYPES,
         fixup_attach_type,
+        is_attach_checked,
         prog_load_check_attach,
         prog_load_check_caps,
     )
@@ -103,13 +103,13 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     ):
         raise KernelError(EINVAL)
     prog_load_check_caps(attr.prog_type, capabilities(bpf))
-    if attr.prog_type in EXPECTED_ATTACH_TYPES and attr.expected_attach_type:
-        if not features.has_attach_type(bpf.version, attr.expected_attach_type):
-            raise KernelError(EINVAL)
+    checked = is_attach_checked(attr.prog_type, bpf.version)
+    if checked and attr.expected_attach_type and not features.has_attach_type(bpf.version, attr.expected_attach_type):
+        raise KernelError(EINVAL)
     attr.expected_attach_type = fixup_attach_type(attr.prog_type, attr.expected_attach_type)
     has_btf = attr.attach_prog is None and bool(attr.attach_btf is not None or attr.attach_btf_id)
     prog_load_check_attach(
-        attr.prog_type, attr.expected_attach_type, has_btf, attr.attach_btf_id, attr.attach_prog is not None
+        attr.prog_type, attr.expected_attach_type, has_btf, attr.attach_btf_id, attr.attach_prog is not None, checked
     )
 
 

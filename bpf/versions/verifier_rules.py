@@ -212,7 +212,9 @@ class Rules:
     id_of_narrow_mov: bool = since("6.6", "3be49f79555e", "a 32-bit copy of a number that fits keeps the id; of 6.6")
     stack_in_16_bytes: bool = since("6.9", "c2a4dda65b3d", "with a JIT, stack is counted by 16 bytes")
     return_ranges: bool = since("6.8", "c871d0e00f0e", "what a program may return is a range of signed numbers")
-    lsm_return_range: bool = since("6.12", "5d99e198be27", "programs at security hooks return 0 or an errno")
+    lsm_return_range: bool = since(
+        "6.12", "5d99e198be27", "programs at security hooks return 0 or an errno, and see such"
+    )
     lsm_disabled_hooks: bool = since("6.12", "28ead3eaabc1", "hooks with other results than an errno take no programs")
 
     lone_ids_cleared: bool = since("6.18", "-", "at a checkpoint a number that nothing shares its id with loses it")
@@ -303,6 +305,12 @@ class Rules:
         "contexts that are not rewritten have fixed offsets, those of syscall programs any, and these only are memory for helpers",
     )
     ctx_named_as_memory: bool = since("7.0", "-", "a context is among the kinds of memory that a refusal names")
+    signed_fills_unlinked: bool = since(
+        "7.2", "-", "a number that a fill with its sign changes is no copy of what was spilled"
+    )
+    null_argument_precise: bool = since(
+        "6.12", "-", "a NULL that stands for memory is a precise 0; of 7.0, 6.12.y has it"
+    )
     constant_keys: bool = since("6.14", "d2102f2f5d75", "an array's element at a known key is there")
     helper_refused_by_type: bool = since(
         "6.10", "786bf0e7e2ec", "a helper that the type of program may not use is told as that"

@@ -37,7 +37,7 @@ from bpf.verifier.context import ctx, ctx_net
 from bpf.verifier.context.btf_walk import btf_struct_access
 from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.context.struct_ops import struct_access
-from bpf.verifier.domain.bounds import coerce_reg_to_size, s64
+from bpf.verifier.domain.bounds import coerce_reg_to_size, reg_bounds_sync, s64
 from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.null import not_null
 from bpf.verifier.domain.scalar import with_fixed_offset
@@ -71,6 +71,7 @@ from bpf.verifier.domain.types import (
 from bpf.verifier.env import BPF_MAX_VAR_SIZ, Env
 from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.protos import attach_rules
+from bpf.verifier.protos.attach_rules import lsm_result_range
 
 SIZES: Final = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}  # bytes, by the size field of an opcode
 _FLOW_KEYS_SIZE: Final = 56  # sizeof(struct bpf_flow_keys)
@@ -207,6 +208,8 @@ def _access_ctx(env: Env, regno: int, off: int, size: int, access: int, value_re
     reg = env.regs[value_regno]
     if word == SCALAR_VALUE:
         mark_unknown(env, reg)
+        if info.is_retval:
+            reg.value = _returned_by_hook(env)
         return
     value = known_zero(word)
     if word & PTR_MAYBE_NULL:
@@ -215,6 +218,14 @@ def _access_ctx(env: Env, regno: int, off: int, size: int, access: int, value_re
         value.raw1, value.raw2 = info.btf, info.btf_id
     reg.value = value
     reg.subreg_def = DEF_NOT_SUBREG
+
+
+def _returned_by_hook(env: Env) -> Value:
+    """What the security hook returned before: __mark_reg_s32_range()."""
+    v = UNKNOWN.copy()
+    v.smin, v.smax = v.s32_min, v.s32_max = lsm_result_range(env.facts.attach_func_name)
+    reg_bounds_sync(v)
+    return v
 
 
 def _access_stack(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
@@ -450,7 +461,7 @@ def check_mem_access(
     if size < 8 and value_regno >= 0 and access == READ:
         reg = env.regs[value_regno]
         if signed:
-            _extend_sign(reg, size)
+            _extend_sign(env, reg, size)
         elif reg.value is UNKNOWN:
             reg.value = _UNKNOWN_OF_SIZE[size]
         elif reg.value.type == SCALAR_VALUE:
@@ -458,9 +469,11 @@ def check_mem_access(
             coerce_reg_to_size(reg.value, size)
 
 
-def _extend_sign(reg: Reg, size: int) -> None:
+def _extend_sign(env: Env, reg: Reg, size: int) -> None:
     if reg.value.type == SCALAR_VALUE:
-        reg.value = reg.value.copy()
+        changes = reg.value.umax >> 8 * size - 1
+        v = reg.value.without_id() if changes and env.rules.signed_fills_unlinked else reg.value
+        reg.value = v.copy()
         extend64(reg.value, size)
 
 

@@ -23,6 +23,7 @@ from bpf.isa.insn import (
     BPF_JMP32,
     BPF_LD,
     BPF_LDX,
+    BPF_LOAD_ACQ,
     BPF_MOV,
     BPF_NEG,
     BPF_PSEUDO_CALL,
@@ -145,10 +146,12 @@ def _back_insn(env: Env, idx: int, after: int, entry: Jump | None, back: _Back) 
     if entry is not None and entry[3]:
         back.sync(entry[3])
     class_ = insn.cls
-    fetch = class_ == BPF_STX and insn.mode == BPF_ATOMIC and bool(insn.imm & BPF_FETCH)
+    atomic = class_ == BPF_STX and insn.mode == BPF_ATOMIC
+    fetch = atomic and bool(insn.imm & BPF_FETCH)
+    acquire = atomic and insn.imm == BPF_LOAD_ACQ
     if class_ in (BPF_ALU, BPF_ALU64):
         _back_alu(insn, back)
-    elif class_ == BPF_LDX or fetch:
+    elif class_ == BPF_LDX or fetch or acquire:
         load_reg = insn.dst_reg if not fetch else BPF_REG_0 if insn.imm == BPF_CMPXCHG else insn.src_reg
         if back.has(load_reg):
             back.drop(load_reg)

@@ -336,7 +336,10 @@ def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
         env.reject(EACCES, "helper access to the packet is not allowed")
     if base_type(arg_type) == ARG_PTR_TO_MAP_VALUE:
         arg_type = _resolve_map_arg_type(env, meta, arg_type)
-    if not (v.is_null and arg_type & PTR_MAYBE_NULL):
+    if v.is_null and arg_type & PTR_MAYBE_NULL:
+        if env.rules.null_argument_precise:
+            mark_chain_precision(env, regno)
+    else:
         btf_name = fn.arg_btf_ids[arg] if base_type(arg_type) == ARG_PTR_TO_BTF_ID else None
         check_reg_type(env, regno, arg_type, btf_name, meta)
         if env.rules.argument_offsets:

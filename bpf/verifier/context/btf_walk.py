@@ -300,10 +300,10 @@ def is_prog_ctx_type(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: 
     return t.name in names
 
 
-def _ctx_arg_idx(btf: Btf, proto: BtfType | None, off: int) -> int:
+def _ctx_arg_idx(env: Env, btf: Btf, proto: BtfType | None, off: int) -> int:
     """Which argument lies at an offset; one more: the return value; get_ctx_arg_idx()."""
     off &= 0xFFFFFFFF  # compared unsigned: below zero is beyond the last argument
-    if proto is None:
+    if proto is None or not env.rules.struct_arguments:
         return off // 8
     at = 0
     for i, param in enumerate(proto.params):
@@ -328,7 +328,7 @@ def btf_ctx_access(env: Env, off: int, size: int, info: AccessInfo) -> bool:
     if off % 8:
         env.verbose(f"func '{name}' offset {off} is not multiple of 8\n")
         return False
-    arg = _ctx_arg_idx(btf, proto, off)
+    arg = _ctx_arg_idx(env, btf, proto, off)
     params = list(proto.params) if proto is not None else []
     nr_args = len(params) if proto is not None else MAX_BPF_FUNC_REG_ARGS
     if facts.attach_btf_trace:
@@ -339,6 +339,7 @@ def btf_ctx_access(env: Env, off: int, size: int, info: AccessInfo) -> bool:
         return False
     if arg == nr_args:
         type_id = _return_value(env, btf, proto, arg)
+        info.is_retval = env.rules.lsm_return_range and env.expected_attach_type == uapi.BPF_LSM_MAC
         if type_id is None or proto is None:
             return type_id is not None
     elif proto is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.abi.errno import EACCES, EINVAL, ENOTSUPP, MAX_ERRNO
+from arch.abi.errno import EACCES, EINVAL, ENOTSUPP
 from arch.abi.limits import S64_MAX
 from bpf import uapi
 from bpf.isa.insn import BPF_REG_0
@@ -15,6 +15,7 @@ from bpf.verifier.domain.state import S64_MIN, Value
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tnum_range
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
+from bpf.verifier.protos.attach_rules import lsm_result_range
 from bpf.versions.program_types import ALWAYS_ONE
 
 
@@ -112,7 +113,7 @@ def _check_lsm_return(env: Env, v: Value, regno: int) -> None:
     """A security hook's program returns 0 or an errno, a few 0 or 1."""
     if env.expected_attach_type == uapi.BPF_LSM_CGROUP:
         return
-    low, high = (0, 1) if env.facts.attach_func_name in _BOOLEAN_HOOKS else (-MAX_ERRNO, 0)
+    low, high = lsm_result_range(env.facts.attach_func_name)
     if v.type != SCALAR_VALUE:
         env.reject(EINVAL, f"At program exit the register R{regno} is not a known value ({env.type_name(v.type)})")
     mark_chain_precision(env, regno)
@@ -120,13 +121,6 @@ def _check_lsm_return(env: Env, v: Value, regno: int) -> None:
         known = (f" smin={v.smin}" if v.smin > S64_MIN else "") + (f" smax={v.smax}" if v.smax < S64_MAX else "")
         known = known or " unknown scalar value"
         env.reject(EINVAL, f"At program exit the register R{regno} has{known} should have been in [{low}, {high}]")
-
-
-_BOOLEAN_HOOKS: Final = (
-    "bpf_lsm_xfrm_state_pol_flow_match",
-    "bpf_lsm_audit_rule_known",
-    "bpf_lsm_inode_xattr_skipcap",
-)
 
 
 def _returns_nothing(env: Env) -> bool:

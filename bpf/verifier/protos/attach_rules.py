@@ -6,10 +6,11 @@ kernel/bpf/verifier.c.  The sets are by function name: ids differ from kernel to
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, EPERM
+from arch.abi.errno import EINVAL, EPERM, MAX_ERRNO
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.versions.program_types import attach_number, attach_types, program_types, types_where
+from bpf.versions.program_types import PROGRAM_TYPES, attach_number, attach_types, program_types, types_where
 
 BTF_MAX_TYPE = 0x000FFFFF
 
@@ -41,6 +42,14 @@ PACKET_READ_ONLY_PROG_TYPES = types_where(lambda row: row.packets == "read")
 PACKET_READ_WRITE_PROG_TYPES = types_where(lambda row: row.packets == "write")
 
 
+def is_attach_checked(prog_type: int, version: KernelVersion) -> bool:
+    """Must a program say what it will be attached as?  Not before the version that gave its type something to say."""
+    row = PROGRAM_TYPES.get(prog_type)
+    if row is None or prog_type not in EXPECTED_ATTACH_TYPES:
+        return False
+    return not row.attach_types or any(version.at_least(attach.since) for attach in row.attach_types)
+
+
 def fixup_attach_type(prog_type: int, expected_attach_type: int) -> int:
     """The attach type meant by zero.  bpf_prog_load_fixup_attach_type()."""
     return expected_attach_type or DEFAULT_ATTACH_TYPE.get(prog_type, 0)
@@ -63,6 +72,7 @@ def prog_load_check_attach(
     has_attach_btf: bool = False,
     btf_id: int = 0,
     has_dst_prog: bool = False,
+    checked: bool = True,
 ) -> None:
     """EINVAL where type, attach type and attach target do not fit.  bpf_prog_load_check_attach()."""
     if btf_id:
@@ -76,7 +86,7 @@ def prog_load_check_attach(
         raise KernelError(EINVAL, "attach BTF without a type id, or with a program")
     if has_dst_prog and prog_type not in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_EXT):
         raise KernelError(EINVAL, "program type takes no attach_prog_fd")
-    allowed = EXPECTED_ATTACH_TYPES.get(prog_type)
+    allowed = EXPECTED_ATTACH_TYPES.get(prog_type) if checked else None
     if allowed is not None and expected_attach_type not in allowed:
         raise KernelError(EINVAL, "expected_attach_type is not one of this program type")
 
@@ -108,6 +118,14 @@ DISABLED_LSM_HOOKS = _functions(
     setprocattr key_getsecurity audit_rule_match xfrm_decode_session ismaclabel
     """,
 )
+
+BOOLEAN_LSM_HOOKS = _functions("bpf_lsm_", "xfrm_state_pol_flow_match audit_rule_known inode_xattr_skipcap")
+
+
+def lsm_result_range(hook: str) -> tuple[int, int]:
+    """What a security hook returns: 0 or an errno, a few 0 or 1.  bpf_lsm_get_retval_range()."""
+    return (0, 1) if hook in BOOLEAN_LSM_HOOKS else (-MAX_ERRNO, 0)
+
 
 # kernel/bpf/verifier.c ------------------------------------------------------------------------------
 NON_SLEEPABLE_ERROR_INJECT = _functions("", "__filemap_add_folio should_fail_alloc_page should_failslab")
