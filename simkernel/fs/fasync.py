@@ -20,7 +20,7 @@ from arch.abi.poll import (
     POLLWRNORM,
 )
 from arch.abi.signal import NSIG, POLL_ERR, POLL_HUP, POLL_IN, POLL_MSG, POLL_OUT, POLL_PRI, SI_KERNEL, SIGIO, SIGURG
-from arch.abi.stat import S_IFMT, S_IFSOCK
+from arch.abi.stat import S_IFCHR, S_IFMT, S_IFSOCK
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.kernel.task import Task, WaitQueue
@@ -203,8 +203,10 @@ class Told:
 
     def __init__(self, k: FsKernel, file: File, owner: FownStruct) -> None:
         self.k, self.file, self.owner = k, file, owner
-        self.socket = file.f_inode.i_mode & S_IFMT == S_IFSOCK
-        self.full = self.socket and not self._mask() & POLLOUT
+        kind = file.f_inode.i_mode & S_IFMT
+        self.socket = kind == S_IFSOCK
+        self.minds_room = kind in (S_IFSOCK, S_IFCHR)  # tells of room only where there was none
+        self.full = self.minds_room and not self._mask() & POLLOUT
 
     def _mask(self) -> int:
         assert self.file.f_op.poll is not None
@@ -212,10 +214,10 @@ class Told:
 
     def __call__(self) -> None:
         mask = self._mask()
-        was_full, self.full = self.full, self.socket and not mask & POLLOUT
+        was_full, self.full = self.full, self.minds_room and not mask & POLLOUT
         if self.socket and mask & (POLLHUP | POLLERR):
             send_sigio(self.k, self.file, self.owner.fd, POLL_HUP if mask & POLLHUP else POLL_ERR)
         elif mask & (POLLIN | POLLPRI):
             send_sigio(self.k, self.file, self.owner.fd, POLL_IN)
-        elif mask & POLLOUT and (was_full or not self.socket):  # SOCKWQ_ASYNC_NOSPACE
+        elif mask & POLLOUT and (was_full or not self.minds_room):  # SOCKWQ_ASYNC_NOSPACE, TTY_DO_WRITE_WAKEUP
             send_sigio(self.k, self.file, self.owner.fd, POLL_OUT)

@@ -48,12 +48,13 @@ from arch.abi.ioctl import (
     TIOCSLCKTRMIOS,
     TIOCSPGRP,
     TIOCSPTLCK,
+    TIOCSSOFTCAR,
     TIOCSTI,
     TIOCSWINSZ,
     TIOCVHANGUP,
 )
 from arch.abi.signal import SIGINT, SIGQUIT, SIGTSTP
-from arch.abi.termios import NCCS, TCIFLUSH, TCIOFF, TCIOFLUSH, TCION, TCOFLUSH, TCOOFF, TCOON, VSTART, VSTOP
+from arch.abi.termios import CLOCAL, NCCS, TCIFLUSH, TCIOFF, TCIOFLUSH, TCION, TCOFLUSH, TCOOFF, TCOON, VSTART, VSTOP
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
@@ -115,8 +116,8 @@ def tty_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int | Body:
         return _set_modes(k, tty.slave, *SETS[cmd], arg)
     if cmd in (TIOCGLCKTRMIOS, TIOCSLCKTRMIOS):
         return _locks(k, tty.slave, cmd, arg)
-    if cmd == TIOCGPTPEER and tty.master:
-        return _open_peer(k, tty, arg)
+    if cmd == TIOCGPTPEER:
+        return _open_peer(k, tty, arg) if tty.master else -EIO
     for group in (_session, _flow, _pair, _plain):
         answer = group(k, tty, file, cmd, arg)
         if answer is not None:
@@ -185,11 +186,11 @@ def _set_group(k: FsKernel, tty: TtyEnd, arg: int) -> int:
         return -ENOTTY
     if ret < 0:
         return ret
-    if task.signal.tty is not tty or tty.session != task.session:
-        return -ENOTTY
     group = k.usercopy.get_user(arg, 4, signed=True)
     if group < 0:
         return -EINVAL
+    if task.signal.tty is not tty or tty.session != task.session:
+        return -ENOTTY
     members = [t for t in k.tasks.by_pid.values() if t.pgid == group]
     if not members:
         return -ESRCH if k.tasks.find(group) is None else -EPERM
@@ -270,8 +271,14 @@ def _plain(k: FsKernel, tty: TtyEnd, file: File, cmd: int, arg: int) -> int | No
         tty.resize((rows, columns, width, height))
     elif cmd == FIONREAD:
         user.put_user(arg, 4, tty.ldisc.waiting())
-    elif cmd in (TIOCOUTQ, TIOCGETD, TIOCGSOFTCAR):
+    elif cmd in (TIOCOUTQ, TIOCGETD):
         user.put_user(arg, 4, 0)
+    elif cmd == TIOCGSOFTCAR:
+        user.put_user(arg, 4, int(bool(tty.slave.termios.cflag & CLOCAL)))
+    elif cmd == TIOCSSOFTCAR:
+        new = tty.slave.termios.copy()
+        new.cflag = new.cflag & ~CLOCAL | (CLOCAL if user.get_user(arg, 4) else 0)
+        tty.slave.set_termios(new)
     elif cmd == TIOCSETD:
         return 0 if user.get_user(arg, 4) == 0 else -EINVAL
     elif cmd == TIOCGDEV:

@@ -60,6 +60,12 @@ N_TTY_BUF_SIZE = 4096
 ORDINARY, LINE_END, END_OF_FILE = 0, 1, 2  # what read_flags and __DISABLED_CHAR say of a character in the buffer
 SIGNALS = ((VINTR, SIGINT), (VQUIT, SIGQUIT), (VSUSP, SIGTSTP))
 BACK_OVER = b"\b \b"
+ECHO_OP_START = 0xFF  # begins an order in the buffer of echoes; as a character it is sent as it is
+CASE = 0x20  # between a capital and its small letter
+# lib/ctype.c: letters are Latin-1's
+UPPER = frozenset(range(0x41, 0x5B)) | frozenset(range(0xC0, 0xDF)) - {0xD7}
+LOWER = frozenset(range(0x61, 0x7B)) | frozenset(range(0xDF, 0x100)) - {0xF7}
+OF_A_WORD = UPPER | LOWER | frozenset(b"0123456789_")
 
 
 class Termios:
@@ -223,8 +229,8 @@ class LineDiscipline:
         iflag = self.line.termios.iflag
         if iflag & ISTRIP:
             c &= 0x7F
-        if iflag & IUCLC and self.on(IEXTEN) and 0x41 <= c <= 0x5A:
-            c |= 0x20
+        if iflag & IUCLC and self.on(IEXTEN) and c in UPPER:
+            c += CASE
         return c
 
     def _one(self, c: int) -> None:
@@ -364,7 +370,7 @@ class LineDiscipline:
             if self._is_continuation(last):
                 break
             if word:
-                if chr(last).isalnum() or last == 0x5F:
+                if last in OF_A_WORD:
                     seen_word = True
                 elif seen_word:
                     break
@@ -424,7 +430,11 @@ class LineDiscipline:
             self._echo_raw(c)
 
     def _echo_raw(self, c: int) -> None:
-        self.unsent += self.processed(c) if self.line.termios.oflag & OPOST else bytes((c,))
+        if c == ECHO_OP_START:
+            self.column += 1
+            self.unsent.append(c)
+        else:
+            self.unsent += self.processed(c) if self.line.termios.oflag & OPOST else bytes((c,))
 
     def _raw_all(self, data: bytes) -> None:
         for c in data:
@@ -462,8 +472,8 @@ class LineDiscipline:
         elif c == 8:
             self.column = max(0, self.column - 1)
         elif not is_control(c):
-            if oflag & OLCUC and 0x61 <= c <= 0x7A:
-                c &= ~0x20
+            if oflag & OLCUC and c in LOWER:
+                c -= CASE
             if not self._is_continuation(c):
                 self.column += 1
         return bytes((c,))

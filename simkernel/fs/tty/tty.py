@@ -175,9 +175,10 @@ class TtyEnd(PtyEnd):
         if self.link.packet:
             extproc = (old.lflag | new.lflag) & EXTPROC
             flows = [bool(t.iflag & IXON) and (t.cc[VSTOP], t.cc[VSTART]) == (19, 17) for t in (old, new)]
-            if flows[0] != flows[1] or extproc:
-                status = (TIOCPKT_DOSTOP if flows[1] else TIOCPKT_NOSTOP) | (TIOCPKT_IOCTL if extproc else 0)
-                self.tell_packet(status, TIOCPKT_DOSTOP | TIOCPKT_NOSTOP)
+            if flows[0] != flows[1]:
+                self.tell_packet(TIOCPKT_DOSTOP if flows[1] else TIOCPKT_NOSTOP, TIOCPKT_DOSTOP | TIOCPKT_NOSTOP)
+            if extproc:
+                self.tell_packet(TIOCPKT_IOCTL)
         self.ldisc.modes_changed(old)
         self.pump()
 
