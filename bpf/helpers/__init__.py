@@ -181,6 +181,7 @@ MODULES = (
     "skb_meta",
     "skb_room",
     "skb_vlan",
+    "lwt",
     "skb_around",
     "fib",
     "tunnel",

@@ -150,17 +150,6 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     missing="SYN cookies, segment routing",
 )
 @prototype(
-    "lwt_push_encap",
-    73,
-    "4.18",
-    args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    flags="changes_pkt_data",
-    func="bpf_lwt_in_push_encap",
-    proto="bpf_lwt_in_push_encap_proto",
-    given="lwt_in",
-    missing="SYN cookies, segment routing",
-)
-@prototype(
     "lwt_seg6_store_bytes",
     74,
     "4.18",
@@ -186,14 +175,6 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     flags="changes_pkt_data",
     given="lwt_seg6local",
     missing="SYN cookies, segment routing",
-)
-@prototype(
-    "lwt_push_encap",
-    args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    flags="changes_pkt_data",
-    func="bpf_lwt_xmit_push_encap",
-    proto="bpf_lwt_xmit_push_encap_proto",
-    given="lwt_xmit",
 )
 def not_of_this_packet(rt: Runtime) -> int:
     """SYN cookies of listeners and segment routing: there are none that could be set or checked."""

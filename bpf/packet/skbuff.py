@@ -369,6 +369,8 @@ class SkBuff(KernelStruct):
             self.set(member, self.get(member) + more_head)
         if self.get("mac_header") != UNSET:
             self.set("mac_header", self.get("mac_header") + more_head)
+        if self.ip_summed() == CHECKSUM_PARTIAL:
+            self.set("csum_start", self.get("csum_start") + more_head)
         self.set("cloned", 0)
 
     def shared(self, member: str) -> int:

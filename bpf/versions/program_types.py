@@ -385,7 +385,6 @@ declare(
     needs="bpf net_admin",
     packets="read",
     sections="lwt_in",
-    missing="routes with programs: test runs only",
 )
 declare(
     11,
@@ -401,7 +400,6 @@ declare(
     needs="bpf net_admin",
     packets="read",
     sections="lwt_out",
-    missing="routes with programs: test runs only",
 )
 declare(
     12,
@@ -418,7 +416,6 @@ declare(
     packets="write",
     unclone="TC_ACT_SHOT",
     sections="lwt_xmit",
-    missing="routes with programs: test runs only",
 )
 declare(
     13,

@@ -30,7 +30,7 @@ from simkernel.kernel.namespaces import Namespace
 from simkernel.net import alg, packet, proc, sysctl, sysfs
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
-from simkernel.net.core import datagram, device, neighbour
+from simkernel.net.core import datagram, device, lwtunnel, neighbour
 from simkernel.net.core.charges import Charges
 from simkernel.net.core.device import NET_RX_SOFTIRQ, NET_TX_SOFTIRQ, NIC_IRQ
 from simkernel.net.core.net_namespace import init_namespace, setup_net, sweep
@@ -58,7 +58,7 @@ from simkernel.net.ipv4 import (
     tcp_timer,
     udp,
 )
-from simkernel.net.ipv4.route import route_output
+from simkernel.net.ipv4.route import route_input, route_output
 from simkernel.net.ipv6 import (
     addrconf,
     af_inet6,
@@ -73,6 +73,7 @@ from simkernel.net.ipv6 import icmp as icmp6
 from simkernel.net.ipv6 import ping as ping6
 from simkernel.net.ipv6 import raw as raw6
 from simkernel.net.ipv6 import udp as udp6
+from simkernel.net.ipv6.route import route_input as route_input6
 from simkernel.net.ipv6.route import route_output as route_output6
 from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc
 from simkernel.net.netlink import sock as netlink_sock
@@ -84,7 +85,7 @@ from simkernel.net.unix import transfer as unix_transfer
 
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
-    device, datagram, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
+    device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
     raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt,
     netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, tcp_ipv6,
     af_inet6,
@@ -106,6 +107,16 @@ def install(k: NetKernel) -> None:
     k.net.ways = {
         IN_ADDR_SIZE: lambda dev, source, to, mark: route_output(k, dev.net, Flow(to, source, dev.ifindex, mark=mark)),
         IN6_ADDR_SIZE: lambda dev, source, to, mark: route_output6(k, dev.net, to, source, dev.ifindex, mark),
+    }
+    k.net.ways_out = {
+        IN_ADDR_SIZE: lambda net, source, to, oif, tos, mark: route_output(
+            k, net, Flow(to, source, oif, tos=tos, mark=mark)
+        ),
+        IN6_ADDR_SIZE: lambda net, source, to, oif, tos, mark: route_output6(k, net, to, source, oif, mark),
+    }
+    k.net.ways_in = {
+        IN_ADDR_SIZE: lambda dev, source, to, tos, mark: route_input(k, dev, to, source, tos, mark),
+        IN6_ADDR_SIZE: lambda dev, source, to, tos, mark: route_input6(k, dev, to, source, mark),
     }
     k.net.replies = {IN_ADDR_SIZE: partial(ip_output.reply, k), IN6_ADDR_SIZE: partial(ip6_output.reply, k)}
     k.softirqs.actions[NET_RX_SOFTIRQ] = "net_rx_action"

@@ -38,6 +38,7 @@ from simkernel.net.core.sock import Sock
 from simkernel.observe.choosers import Choosers, ReuseportProgram, reuseport_program
 from simkernel.observe.congestion import MapOps
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.lwt import RouteProgram, route_program
 from simkernel.observe.psock import SocketJudges
 from simkernel.observe.tc import TcClassifier, classifier_of_fd, redirected
 from simkernel.observe.xdp import XdpPrograms
@@ -99,6 +100,9 @@ class CgroupNet(_Base, NetPrograms):
 
     def classifier(self, fd: int) -> TcClassifier:
         return classifier_of_fd(self.bpf, fd)
+
+    def lwt_program(self, fd: int, kind: int) -> RouteProgram:
+        return route_program(self.bpf, fd, kind)
 
     def take_redirect(self) -> Redirected:
         redirect, self.bpf.redirect = self.bpf.redirect, None

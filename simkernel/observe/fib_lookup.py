@@ -105,6 +105,8 @@ class FibLookup:
         if length > mtu:
             self.store(AT_TOT_LEN, 2, mtu & 0xFFFF)
             return uapi.BPF_FIB_LKUP_RET_FRAG_NEEDED
+        if way.lwt is not None:
+            return uapi.BPF_FIB_LKUP_RET_UNSUPP_LWT
         self.store(AT_TOS, 4, route.priority)
         self.store(AT_IFINDEX, 4, dev.ifindex)
         if self.flags & uapi.BPF_FIB_LOOKUP_SRC:

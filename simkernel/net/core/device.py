@@ -163,6 +163,7 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
         dev = packet.device
         k.net.counters["received"] += 1
         packet.iif = dev.ifindex
+        packet.set("skb_iif", dev.ifindex)
         if k.net.programs.watches_frames and not (yield from do_xdp_generic(k, packet)):
             return 0
         if k.net.packet:

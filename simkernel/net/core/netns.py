@@ -17,6 +17,7 @@ from arch.records import dataclass, field
 from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.body import Body
 from simkernel.kernel.namespaces import Namespace
+from simkernel.net.core.lwtstate import LwtState
 
 STATISTICS = (
     "rx_packets", "rx_bytes", "rx_errors", "rx_dropped", "multicast", "tx_packets", "tx_bytes", "tx_errors", "tx_dropped",
@@ -112,6 +113,19 @@ class Nexthop:
     weight: int = 1
     flags: int = 0  # RTNH_F_
     scope: int = 0
+    lwt: LwtState | None = None  # its tunnel
+    wanted: Callable[[], LwtState] | None = None  # makes that, as asked for over netlink.  KernelError
+
+    def make_tunnel(self) -> None:
+        """lwtunnel_build_state()."""
+        if self.wanted is not None:
+            self.lwt, self.wanted = self.wanted(), None
+
+    def drop_tunnel(self) -> None:
+        """The way is of no use any more."""
+        if self.lwt is not None:
+            self.lwt.put()
+            self.lwt = None
 
 
 @dataclass(eq=False, slots=True)
@@ -162,6 +176,8 @@ class RouteTable:
 
     def remove(self, route: Route) -> None:
         """Take a route out."""
+        for way in route.nexthops:
+            way.drop_tunnel()
         rows = self.by_length[route.prefix]
         key = int.from_bytes(route.dst, "big") >> self.bits - route.prefix
         rows[key].remove(route)

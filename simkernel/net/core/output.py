@@ -17,6 +17,9 @@ def ask_programs(
     k: NetKernel, net: int, sk: int, packet: Skb, finish: Callable[[NetKernel, int, int, Skb], Body]
 ) -> Body:
     """BPF_CGROUP_RUN_PROG_INET_EGRESS(): the programs of the sender's control group, then `finish` (`yield from`)."""
+    way = packet.dst
+    assert way is not None
+    packet.set_dev(way.dev)
     sock, told = k.net.socks.get(sk), NET_XMIT_SUCCESS
     if sock is not None and packet.sk is sock:
         told = k.net.programs.egress(sock, packet)

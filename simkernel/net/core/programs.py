@@ -13,6 +13,7 @@ from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.body import Steps
 from simkernel.net.core.clsact import Classifier
+from simkernel.net.core.lwtstate import LwtProgram
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Filter, Sock
@@ -103,6 +104,10 @@ class NetPrograms:
 
     def classifier(self, fd: int) -> Classifier:
         """The program of a filter.  KernelError."""
+        raise KernelError(EOPNOTSUPP, "no programs on this machine")
+
+    def lwt_program(self, fd: int, kind: int) -> LwtProgram:
+        """The program of a route, for LWT_BPF_IN and its like.  KernelError."""
         raise KernelError(EOPNOTSUPP, "no programs on this machine")
 
     def take_redirect(self) -> Redirected:

@@ -21,6 +21,7 @@ from bpf.packet.skbuff import (
     skb_data_align,
 )
 from simkernel.kernel.face import KernelFace
+from simkernel.net.core.lwtstate import LwtState
 from simkernel.net.core.netns import NetDevice, Route
 
 __all__ = ["CHECKSUM_NONE", "CHECKSUM_PARTIAL", "CHECKSUM_UNNECESSARY", "HEADROOM", "Dst", "Owner", "Skb"]
@@ -50,6 +51,7 @@ class Dst:
     loops: bool = False  # a copy for ourselves, too
     input: bool = False
     locked: bool = False  # the MTU
+    lwt: LwtState | None = None  # programs of the route
     device: NetDevice | None = None  # of a local address: the one that has it
 
     @property
@@ -96,10 +98,9 @@ class Skb(SkBuff):
         return self.dev
 
     def set_dev(self, dev: NetDevice) -> None:
-        """skb->dev and the interface index."""
+        """skb->dev."""
         self.dev = dev
         self.set("dev", dev.addr)
-        self.set("skb_iif", dev.ifindex)
 
     def set_owner(self, sk: Owner | None) -> None:
         """skb->sk."""

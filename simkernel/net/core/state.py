@@ -30,6 +30,11 @@ Way = Callable[
     [NetDevice, bytes, bytes, int], Dst
 ]  # out of a device, from an address to another, with a mark.  KernelError
 
+WayOut = Callable[
+    [Net, bytes, bytes, int, int, int], Dst
+]  # from an address to another, by a device or 0, with tos and mark
+WayIn = Callable[[NetDevice, bytes, bytes, int, int], Dst]  # the same of what came by a device
+
 
 class Network(NetTables):
     """What net/ keeps in global variables."""
@@ -81,6 +86,9 @@ class Network(NetTables):
         self.neighbours: dict[int, Neighbour] = {}  # by address
         self.solicitors: dict[int, Solicitor] = {}  # by address family
         self.ways: dict[int, Way] = {}  # by the length of an address
+        self.ways_out: dict[int, WayOut] = {}  # by the length of an address
+        self.ways_in: dict[int, WayIn] = {}
+        self.lwt_depth = 0  # tunnels of routes that a packet is in, one within another
         self.replies: dict[int, Reply] = {}  # by the length of an address
         self.kinds: dict[str, LinkKind] = {}  # of devices that can be made
         self.clsact: dict[int, Clsact] = {}  # by the address of struct net_device

@@ -71,13 +71,13 @@ def _act(k: NetKernel, packet: Skb, action: int, reason: int) -> Steps[bool | No
     elif action in (TC_ACT_STOLEN, TC_ACT_TRAP):
         yield k.call("consume_skb", packet.addr)
     elif action == TC_ACT_REDIRECT:
-        return (yield from _redirect(k, packet, reason))
+        return (yield from redirect(k, packet, reason))
     else:
         return True
     return False
 
 
-def _redirect(k: NetKernel, packet: Skb, reason: int) -> Steps[bool | None]:
+def redirect(k: NetKernel, packet: Skb, reason: int) -> Steps[bool | None]:
     """skb_do_redirect(): out of another device, in by it, to a neighbour there, or in at the other end of a veth pair."""
     way = k.net.programs.take_redirect()
     dev: NetDevice | None = packet.device.net.devices.get(way.ifindex)
@@ -123,7 +123,10 @@ def _has_way(k: NetKernel, packet: Skb, dev: NetDevice, told: bytes) -> bool:
 
 
 def _send(k: NetKernel, packet: Skb, dev: NetDevice, ingress: bool) -> Steps[None]:
-    """__bpf_redirect()."""
+    """__bpf_redirect(): what has no link header goes nowhere."""
+    if packet.get("mac_header") >= packet.get("network_header") or not packet.len:
+        yield drop(k, packet)
+        return
     if packet.data > packet.mac_header():
         packet.push(packet.data - packet.mac_header())
     if ingress:

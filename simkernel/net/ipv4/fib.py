@@ -39,6 +39,7 @@ from arch.abi.rtnetlink import (
 )
 from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
+from simkernel.net.core.lwtstate import same_state
 from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, Nexthop, Route, RouteTable, in_prefix, masked
 from simkernel.net.core.rules import Flow, Found, lookup, table_of
 from simkernel.net.face import NetKernel
@@ -218,6 +219,7 @@ def _same(a: Route, b: Route) -> bool:
         a.kind == b.kind and a.scope == b.scope and a.protocol == b.protocol and a.source == b.source
         and a.metrics == b.metrics and a.congestion == b.congestion
         and [(w.dev, w.gateway, w.weight) for w in a.nexthops] == [(w.dev, w.gateway, w.weight) for w in b.nexthops]
+        and all(same_state(v.lwt, w.lwt) for v, w in zip(a.nexthops, b.nexthops))
     )  # fmt: skip
 
 
@@ -227,7 +229,10 @@ def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
         raise Refusal(EINVAL, "Invalid prefix length")
     if masked(route.dst, route.prefix) != route.dst:
         raise Refusal(EINVAL, "Invalid prefix for given prefix length")
+    for way in route.nexthops:
+        way.make_tunnel()
     check_route(net, route)
+    _share_tunnels(net, route)
     table = table_of(net.ipv4, route.table)
     rows = list(table.at(route.dst, route.prefix))
     equal = [i for i, r in enumerate(rows) if (r.tos, r.priority) == (route.tos, route.priority)]
@@ -240,6 +245,8 @@ def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
             old = rows[equal[0]]
             if perfect is not None:
                 if perfect == equal[0]:
+                    for way in route.nexthops:
+                        way.drop_tunnel()
                     return
                 raise KernelError(EEXIST)
             table.remove(old)
@@ -260,6 +267,21 @@ def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
     table.insert(route, position)
     net.ipv4.changed()
     k.net.announce.route(net, route, flags=told | NLM_F_CREATE)
+
+
+def _share_tunnels(net: Net, route: Route) -> None:
+    """fib_find_info(): a route like another one takes that one's ways, with the programs that those have."""
+    if all(way.lwt is None for way in route.nexthops):
+        return
+    for table in net.ipv4.tables.values():
+        for other in table.routes():
+            if other.priority == route.priority and other.table == route.table and _same(other, route):
+                for way, kept in zip(route.nexthops, other.nexthops):
+                    way.drop_tunnel()
+                    if kept.lwt is not None:
+                        kept.lwt.uses += 1
+                    way.lwt = kept.lwt
+                return
 
 
 def delete(k: NetKernel, net: Net, wanted: Route, any_scope: bool = False) -> None:
@@ -290,7 +312,21 @@ def _as_said(route: Route, wanted: Route, any_scope: bool) -> bool:
     for way, other in zip(wanted.nexthops, route.nexthops):
         if (way.dev is not None and way.dev is not other.dev) or (way.gateway is not None and way.gateway != other.gateway):  # fmt: skip
             return False
+        if way.wanted is not None and not _same_tunnel(way, other):
+            return False
     return all(route.metrics.get(key) == value for key, value in wanted.metrics.items())
+
+
+def _same_tunnel(wanted: Nexthop, other: Nexthop) -> bool:
+    """fib_encap_match(): the one that is asked for is made to be compared; if that fails, it is taken to be the same."""
+    assert wanted.wanted is not None
+    try:
+        made = wanted.wanted()
+    except KernelError:
+        return True
+    same = same_state(made, other.lwt)
+    made.put()
+    return same
 
 
 def remove(k: NetKernel, net: Net, table: RouteTable, route: Route) -> None:

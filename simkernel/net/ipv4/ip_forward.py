@@ -5,10 +5,10 @@ from __future__ import annotations
 from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_EXC_TTL, ICMP_FRAG_NEEDED, ICMP_TIME_EXCEEDED, IP_DF, PACKET_HOST
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.lwtunnel import dst_output
 from simkernel.net.core.skbuff import SKB_DROP_REASON_IP_INHDR, SKB_DROP_REASON_PKT_TOO_BIG, drop
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import IP_HEADER, checksum, header_length
-from simkernel.net.ipv4.ip_output import finish
 
 
 @kernel_function("int ip_forward(struct sk_buff *skb)", source="net/ipv4/ip_forward.c")
@@ -45,8 +45,4 @@ def ip_forward(k: NetKernel, skb: int) -> Body:
 )
 def ip_forward_finish(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """dst_output()."""
-    packet = k.net.skbs[skb]
-    way = packet.dst
-    assert way is not None
-    packet.set_dev(way.dev)
-    return (yield from finish(k, net, sk, packet))
+    return (yield dst_output(k, net, sk, k.net.skbs[skb]))

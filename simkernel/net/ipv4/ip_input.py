@@ -18,10 +18,11 @@ from arch.abi.inet import (
     PACKET_MULTICAST,
     PACKET_OTHERHOST,
 )
-from arch.abi.rtnetlink import RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST
+from arch.abi.rtnetlink import RTN_BROADCAST, RTN_MULTICAST
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.lwtunnel import dst_input
 from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_IP_CSUM,
     SKB_DROP_REASON_IP_INHDR,
@@ -59,9 +60,9 @@ def ip_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body:
     header = packet.mem.read(packet.data, min(have, 60))
     reason, size = SKB_DROP_REASON_IP_INHDR, (header[0] & 15) * 4 if header else 0
     if have < IP_HEADER or header[0] >> 4 != 4 or size < IP_HEADER or size > have:
-        length = 0
+        length = -1
     elif checksum(header[:size]):
-        reason, length = SKB_DROP_REASON_IP_CSUM, 0
+        reason, length = SKB_DROP_REASON_IP_CSUM, -1
     else:
         length = int.from_bytes(header[2:4], "big")
         if have < length:
@@ -96,9 +97,7 @@ def ip_rcv_finish(k: NetKernel, net: int, sk: int, skb: int) -> Body:
         if dev.conf["ipv4"]["drop_unicast_in_l2_multicast"]:
             yield drop(k, packet, SKB_DROP_REASON_UNICAST_IN_L2_MULTICAST)
             return 1
-    if way.kind in (RTN_LOCAL, RTN_BROADCAST, RTN_MULTICAST):
-        return (yield k.call("ip_local_deliver", skb))
-    return (yield k.call("ip_forward", skb))
+    return (yield dst_input(k, packet))
 
 
 def _no_way(k: NetKernel, skb: int, errno: int) -> Body:

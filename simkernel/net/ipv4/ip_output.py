@@ -18,6 +18,7 @@ from arch.abi.socket import SO_BROADCAST, SOL_SOCKET
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.lwtunnel import LWTUNNEL_XMIT_CONTINUE, before_neighbour, dst_output
 from simkernel.net.core.netns import Net
 from simkernel.net.core.output import ask_programs, copy_for_ourselves, to_neighbour
 from simkernel.net.core.skb import CHECKSUM_NONE, CHECKSUM_PARTIAL, Dst, Skb
@@ -91,7 +92,6 @@ def ip_queue(
     skb.push_data(head)
     skb.reset_network_header()
     skb.dst = way
-    skb.set_dev(way.dev)
     if sk is not None and sk.mark:
         skb.set("mark", sk.mark)
     k.net.counters["bytes_sent"] += length
@@ -126,8 +126,7 @@ def ip_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     way = packet.dst
     assert way is not None
     way.dev.net.ipv4.mib["OutRequests"] += 1
-    name = "ip_mc_output" if way.kind in (RTN_MULTICAST, RTN_BROADCAST) else "ip_output"
-    return (yield k.call(name, net, sk, skb))
+    return (yield dst_output(k, net, sk, packet))
 
 
 @kernel_function("int ip_output(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c")
@@ -153,6 +152,7 @@ def ip_mc_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     packet = k.net.skbs[skb]
     way, sock = packet.dst, k.net.socks.get(sk)
     assert way is not None
+    packet.set_dev(way.dev)
     if way.loops and (way.kind == RTN_BROADCAST or sock is None or sock.mc_loop):
         yield from copy_for_ourselves(k, net, sk, packet, ETH_P_IP)
     if way.kind == RTN_MULTICAST and packet.mem.read(packet.network_header() + 8, 1)[0] == 0:
@@ -170,6 +170,9 @@ def ip_finish_output2(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     way = packet.dst
     assert way is not None
     packet.set_dev(way.dev)
+    ret = yield from before_neighbour(k, packet, way)
+    if ret != LWTUNNEL_XMIT_CONTINUE:
+        return ret
     return (yield to_neighbour(k, packet, way, 16, 4))
 
 

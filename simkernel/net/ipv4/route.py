@@ -19,6 +19,7 @@ from arch.abi.rtnetlink import (
     RTN_UNICAST,
 )
 from arch.errors import KernelError
+from simkernel.net.core.lwtstate import LwtState
 from simkernel.net.core.netns import Net, NetDevice, Nexthop, Route
 from simkernel.net.core.rules import Flow
 from simkernel.net.core.skb import Dst
@@ -97,7 +98,7 @@ def _route_output(k: NetKernel, net: Net, flow: Flow) -> Dst:
     if route.kind == RTN_LOCAL:
         if source == INADDR_ANY:
             source = route.source or destination
-        return _make(k, net, net.loopback, flow, source, RTN_LOCAL, route, found.table.number)
+        return _make(k, net, net.loopback, flow, source, RTN_LOCAL, route, found.table.number, lwt=way.lwt)
     assert way.dev is not None
     if len(route.nexthops) > 1 and not flow.oif:
         way = _multipath(k, flow, route.nexthops) or way
@@ -106,8 +107,7 @@ def _route_output(k: NetKernel, net: Net, flow: Flow) -> Dst:
     if source == INADDR_ANY:
         source = route.source or select_address(net, dev, way.gateway if way.gateway and len(way.gateway) == 4 else destination, route.scope)  # fmt: skip
     gateway = way.gateway if way.scope == RT_SCOPE_LINK or (way.gateway and len(way.gateway) == 16) else None
-    made = _make(k, net, dev, flow, source, route.kind, route, found.table.number, gateway)
-    return made
+    return _make(k, net, dev, flow, source, route.kind, route, found.table.number, gateway, way.lwt)
 
 
 def _multipath(k: NetKernel, flow: Flow, ways: list[Nexthop]) -> Nexthop | None:
@@ -124,7 +124,7 @@ def _multipath(k: NetKernel, flow: Flow, ways: list[Nexthop]) -> Nexthop | None:
 
 def _make(
     k: NetKernel, net: Net, dev: NetDevice, flow: Flow, source: bytes, kind: int, route: Route | None = None,
-    table: int = 0, gateway: bytes | None = None,
+    table: int = 0, gateway: bytes | None = None, lwt: LwtState | None = None,
 ) -> Dst:  # fmt: skip
     """__mkroute_output().  EINVAL."""
     destination = flow.destination
@@ -142,9 +142,10 @@ def _make(
     mtu, metrics = dev.mtu, route.metrics if route is not None else {}
     if RTAX_MTU in metrics:
         mtu = min(mtu, metrics[RTAX_MTU])
+    mtu -= lwt.room(mtu) if lwt is not None else 0
     return Dst(
         dev, kind, source, gateway, destination, mtu, route, table, loops and not dev.loopback,
-        locked=bool(metrics.get(RTAX_LOCK, 0) & 1 << RTAX_MTU),
+        locked=bool(metrics.get(RTAX_LOCK, 0) & 1 << RTAX_MTU), lwt=lwt,
     )  # fmt: skip
 
 
@@ -192,7 +193,8 @@ def _route_input(k: NetKernel, dev: NetDevice, destination: bytes, source: bytes
         return Dst(dev, RTN_BROADCAST, source, destination=destination, mtu=dev.mtu, input=True)
     if route.kind == RTN_LOCAL:
         _validate_source(k, dev, destination, source, tos, mark, net.loopback)
-        return Dst(dev, RTN_LOCAL, source, destination=destination, mtu=dev.mtu, input=True)
+        lwt = found.nexthop.lwt if found.nexthop is not None else None
+        return Dst(dev, RTN_LOCAL, source, destination=destination, mtu=dev.mtu, input=True, lwt=lwt)
     if not forwarding(dev):
         raise KernelError(EHOSTUNREACH, "forwarding is off")
     if route.kind != RTN_UNICAST:
@@ -206,7 +208,8 @@ def _route_input(k: NetKernel, dev: NetDevice, destination: bytes, source: bytes
     _validate_source(k, dev, destination, source, tos, mark, out)
     gateway = way.gateway if way.scope == RT_SCOPE_LINK or (way.gateway and len(way.gateway) == 16) else None
     mtu = min(out.mtu, route.metrics.get(RTAX_MTU, out.mtu))
-    return Dst(out, RTN_UNICAST, source, gateway, destination, mtu, route, found.table.number, input=True)
+    mtu -= way.lwt.room(mtu) if way.lwt is not None else 0
+    return Dst(out, RTN_UNICAST, source, gateway, destination, mtu, route, found.table.number, input=True, lwt=way.lwt)
 
 
 def forwarding(dev: NetDevice) -> bool:

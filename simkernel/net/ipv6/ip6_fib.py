@@ -31,6 +31,7 @@ from arch.abi.rtnetlink import (
 )
 from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
+from simkernel.net.core.lwtstate import same_state
 from simkernel.net.core.netns import Event, Net, NetDevice, Nexthop, Route, RouteTable, masked
 from simkernel.net.core.rules import Flow, Found, lookup, table_of
 from simkernel.net.face import NetKernel
@@ -104,6 +105,7 @@ def check_way(net: Net, route: Route, way: Nexthop) -> None:
         raise Refusal(ENETDOWN, "Nexthop device is not up")
     if not way.dev.carrier:
         way.flags |= RTNH_F_LINKDOWN
+    way.make_tunnel()
 
 
 def _check_gateway(net: Net, route: Route, way: Nexthop) -> None:
@@ -140,8 +142,11 @@ def _can_ecmp(route: Route) -> bool:
     return route.kind == RTN_UNICAST and all(way.gateway is not None for way in route.nexthops)
 
 
-def _ways(route: Route) -> list[tuple[NetDevice | None, bytes | None]]:
-    return [(way.dev, way.gateway) for way in route.nexthops]
+def _shares_way(a: Route, b: Route) -> bool:
+    """rt6_duplicate_nexthop(), of each."""
+    return any(
+        v.dev is w.dev and v.gateway == w.gateway and same_state(v.lwt, w.lwt) for v in a.nexthops for w in b.nexthops
+    )
 
 
 def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
@@ -167,7 +172,7 @@ def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
                 k.net.announce.route(net, route, flags=NLM_F_REPLACE)
                 return
             continue
-        if set(_ways(route)) & set(_ways(old)):
+        if _shares_way(route, old):
             raise KernelError(EEXIST)
         if ecmp and _can_ecmp(old):
             old.nexthops += route.nexthops
@@ -201,6 +206,7 @@ def delete(k: NetKernel, net: Net, wanted: Route) -> None:
             continue
         if said.gateway is not None and len(route.nexthops) > 1:
             route.nexthops.remove(ways[0])
+            ways[0].drop_tunnel()
             net.ipv6.changed()
             gone = Route(route.dst, route.prefix, route.table, route.kind, protocol=route.protocol, priority=route.priority, nexthops=ways[:1])  # fmt: skip
             k.net.announce.route(net, gone, gone=True)
@@ -289,6 +295,10 @@ def flush(k: NetKernel, net: Net, dead: Callable[[Route, Nexthop], bool]) -> Non
             route_ways = [way for way in route.nexthops if not dead(route, way)]
             if not route_ways:
                 table.remove(route)
+            else:
+                for way in route.nexthops:
+                    if way not in route_ways:
+                        way.drop_tunnel()
             route.nexthops = route_ways or route.nexthops
     net.ipv6.changed()
 

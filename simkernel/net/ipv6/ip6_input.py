@@ -28,10 +28,10 @@ from arch.abi.inet import (
     PACKET_LOOPBACK,
     PACKET_OTHERHOST,
 )
-from arch.abi.rtnetlink import RTN_LOCAL, RTN_MULTICAST
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.lwtunnel import dst_input, dst_output
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_IP_INHDR,
@@ -46,7 +46,6 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv6.addr import is_group
 from simkernel.net.ipv6.header import IPV6_HEADER
-from simkernel.net.ipv6.ip6_output import finish
 from simkernel.net.ipv6.raw import raw6_deliver
 from simkernel.net.ipv6.reassembly import defrag
 from simkernel.net.ipv6.route import route_input
@@ -112,12 +111,10 @@ def ip6_rcv_finish(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     dev = packet.device
     source, destination = addresses(packet)
     try:
-        way = packet.dst = route_input(k, dev, destination, source, packet.get("mark"))
+        packet.dst = route_input(k, dev, destination, source, packet.get("mark"))
     except KernelError as error:
         return (yield from _no_way(k, packet, error.errno))
-    if way.kind == RTN_MULTICAST:
-        return (yield k.call("ip6_mc_input", skb))
-    return (yield k.call("ip6_input" if way.kind == RTN_LOCAL else "ip6_forward", skb))
+    return (yield dst_input(k, packet))
 
 
 def _no_way(k: NetKernel, packet: Skb, errno: int) -> Body:
@@ -230,5 +227,4 @@ def ip6_forward(k: NetKernel, skb: int) -> Body:
         return 1
     packet.mem.write(at + 7, bytes((hops - 1,)))
     mib["OutForwDatagrams"] += 1
-    packet.set_dev(way.dev)
-    return (yield from finish(k, dev.net.addr, 0, packet))
+    return (yield dst_output(k, dev.net.addr, 0, packet))

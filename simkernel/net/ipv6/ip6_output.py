@@ -13,6 +13,7 @@ from arch.abi.rtnetlink import RTN_MULTICAST
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.lwtunnel import LWTUNNEL_XMIT_CONTINUE, before_neighbour, dst_output
 from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
 from simkernel.net.core.output import ask_programs, copy_for_ourselves, to_neighbour
@@ -82,7 +83,6 @@ def ip6_queue(
     skb.reset_network_header()
     skb.set_protocol(ETH_P_IPV6)
     skb.dst = way
-    skb.set_dev(way.dev)
     if sk is not None and sk.mark:
         skb.set("mark", sk.mark)
     k.net.counters["bytes_sent"] += length
@@ -102,7 +102,7 @@ def _must_be_whole(sk: Sock | None) -> bool:
 )
 def ip6_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """A packet of this machine enters the output path."""
-    return (yield k.call("ip6_output", net, sk, skb))
+    return (yield dst_output(k, net, sk, k.net.skbs[skb]))
 
 
 @kernel_function(
@@ -147,6 +147,9 @@ def ip6_finish_output2(k: NetKernel, net: int, sk: int, skb: int) -> Body:
         if packet.mem.read(packet.network_header() + 7, 1)[0] == 0 or (dst[1] & 15 == 1 and not dev.loopback):
             yield k.call("consume_skb", skb)
             return 0
+    ret = yield from before_neighbour(k, packet, way)
+    if ret != LWTUNNEL_XMIT_CONTINUE:
+        return ret
     return (yield to_neighbour(k, packet, way, 24, IN6_ADDR_SIZE))
 
 

@@ -115,7 +115,8 @@ def _made(net: Net, found: Found, dst: bytes, source: bytes) -> Dst:
     mtu = min(dev.conf["ipv6"]["mtu"] or dev.mtu, dev.mtu, route.metrics.get(RTAX_MTU, dev.mtu))
     loops = kind == RTN_MULTICAST and dst in dev.groups and not dev.loopback
     gateway = way.gateway if kind != RTN_LOCAL else None
-    return Dst(dev, kind, source, gateway, dst, mtu, route, found.table.number, loops, device=way.dev)
+    mtu -= way.lwt.room(mtu) if way.lwt is not None else 0
+    return Dst(dev, kind, source, gateway, dst, mtu, route, found.table.number, loops, lwt=way.lwt, device=way.dev)
 
 
 def route_input(k: NetKernel, dev: NetDevice, dst: bytes, source: bytes, mark: int = 0) -> Dst:
@@ -139,8 +140,11 @@ def _route_input(net: Net, dev: NetDevice, dst: bytes, source: bytes, mark: int)
     way = found.nexthop
     assert way is not None and way.dev is not None
     if found.route.kind == RTN_LOCAL:
-        return Dst(dev, RTN_LOCAL, source, destination=dst, mtu=dev.mtu, input=True, device=way.dev)
+        return Dst(dev, RTN_LOCAL, source, destination=dst, mtu=dev.mtu, input=True, lwt=way.lwt, device=way.dev)
     if found.route.kind != RTN_UNICAST:
         raise KernelError(EINVAL)
     mtu = min(way.dev.mtu, found.route.metrics.get(RTAX_MTU, way.dev.mtu))
-    return Dst(way.dev, RTN_UNICAST, source, way.gateway, dst, mtu, found.route, found.table.number, input=True)
+    mtu -= way.lwt.room(mtu) if way.lwt is not None else 0
+    return Dst(
+        way.dev, RTN_UNICAST, source, way.gateway, dst, mtu, found.route, found.table.number, input=True, lwt=way.lwt
+    )

@@ -13,6 +13,14 @@ from arch.abi import rtnetlink as rt
 from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.if_link import IFLA_XDP
 from arch.abi.limits import S32_MAX
+from arch.abi.lwtunnel import (
+    LWT_BPF_IN,
+    LWT_BPF_OUT,
+    LWT_BPF_PROG_FD,
+    LWT_BPF_PROG_NAME,
+    LWT_BPF_XMIT,
+    LWT_BPF_XMIT_HEADROOM,
+)
 from arch.abi.netlink import NLA_HDRLEN, NLMSG_HDRLEN
 from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
@@ -68,9 +76,9 @@ def parse(
     return _checked(k, wire, body[header:], policy, NLMSG_HDRLEN + header)
 
 
-def parse_nested(k: NetKernel, wire: Wire, raw: bytes, policy: Policy) -> dict[int, bytes]:
-    """nla_parse_nested_deprecated(): those within another.  EINVAL, ERANGE."""
-    return _checked(k, wire, raw, policy, None)
+def parse_nested(k: NetKernel, wire: Wire, raw: bytes, policy: Policy, start: int | None = None) -> dict[int, bytes]:
+    """nla_parse_nested_deprecated(): those within another, which are at `start` of the message.  EINVAL, ERANGE."""
+    return _checked(k, wire, raw, policy, start)
 
 
 def _checked(k: NetKernel, wire: Wire, raw: bytes, policy: Policy, start: int | None) -> dict[int, bytes]:
@@ -89,7 +97,7 @@ def _checked(k: NetKernel, wire: Wire, raw: bytes, policy: Policy, start: int | 
 def _wrong(wire: Wire, rule: Rule, value: bytes) -> tuple[int, str] | None:
     """validate_nla(): the errno and its sentence."""
     size, kind, width = len(value), rule.kind, WIDTH.get(rule.kind, 0)
-    if kind is Kind.REJECT or (kind is Kind.NUL_STRING and b"\0" not in value):
+    if kind is Kind.REJECT or (kind is Kind.NUL_STRING and b"\0" not in value[: rule.size + 1 if rule.size else None]):
         return EINVAL, WRONG_FORM
     if rule.strict and size != width:
         return EINVAL, "invalid attribute length"
@@ -193,4 +201,11 @@ IFLA_INFO: Policy = {  # net/core/rtnetlink.c: ifla_info_policy
 INET6_AF: Policy = {  # net/ipv6/addrconf.c: inet6_af_policy
     rt.IFLA_INET6_ADDR_GEN_MODE: U8, rt.IFLA_INET6_TOKEN: IN6, rt.IFLA_INET6_RA_MTU: Rule(Kind.REJECT, since="5.15"),
 }  # fmt: skip
+LWT_BPF: Policy = {
+    LWT_BPF_IN: NESTED,
+    LWT_BPF_OUT: NESTED,
+    LWT_BPF_XMIT: NESTED,
+    LWT_BPF_XMIT_HEADROOM: U32,
+}  # net/core/lwt_bpf.c
+LWT_BPF_PROG: Policy = {LWT_BPF_PROG_FD: U32, LWT_BPF_PROG_NAME: Rule(Kind.NUL_STRING, 256)}
 NETNSA: Policy = {rt.NETNSA_NSID: S32, rt.NETNSA_PID: U32, rt.NETNSA_FD: U32}  # net/core/net_namespace.c

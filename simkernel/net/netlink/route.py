@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from arch.abi.errno import EINVAL, ENETUNREACH, ENODEV, ENOENT, EOPNOTSUPP, ESRCH
 from arch.abi.inet import (
@@ -65,6 +66,7 @@ from simkernel.net.ipv4 import fib
 from simkernel.net.ipv4.devinet import by_address
 from simkernel.net.ipv4.route import route_input, route_output
 from simkernel.net.netlink import policy
+from simkernel.net.netlink.lwtunnel import asked_for, check_type, inserting, tunnel
 from simkernel.net.netlink.message import Request, Wire, address, string
 from simkernel.net.netlink.rtnetlink import (
     Change,
@@ -81,7 +83,6 @@ RTMSG = "8BI"
 RTMSG_SIZE = 12  # struct rtmsg
 NEXTHOP_HEADER = 8  # struct rtnexthop
 RTVIA_ADDR = 2  # where the address begins in struct rtvia
-LWTUNNEL_ENCAPS = range(1, 11)  # LWTUNNEL_ENCAP_MPLS and others
 
 
 def _way(wire: Wire, way: Nexthop) -> bytes:
@@ -121,6 +122,7 @@ def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
     out += wire.attribute(RTA_PREFSRC, route.source) if route.source is not None else b""
     if single is not None:
         out += _way(wire, single) + (wire.u32(RTA_OIF, single.dev.ifindex) if single.dev is not None else b"")
+        out += tunnel(wire, single.lwt)
     elif route.nexthops:
         out += wire.attribute(RTA_MULTIPATH, multipath(wire, route.nexthops, _way))
     return out
@@ -130,7 +132,7 @@ def multipath(wire: Wire, ways: list[Nexthop], show: Callable[[Wire, Nexthop], b
     """struct rtnexthop, one for each way."""
     out = b""
     for way in ways:
-        body = show(wire, way)
+        body = show(wire, way) + tunnel(wire, way.lwt)
         index = way.dev.ifindex if way.dev is not None else 0
         out += wire.pack("HBBi", NEXTHOP_HEADER + len(body), way_flags(way), way.weight - 1, index) + body
     return out
@@ -154,9 +156,9 @@ def read_metrics(wire: Wire, raw: bytes | None) -> tuple[dict[int, int], str]:
     return {key: value for key, value in values.items() if value or key == RTAX_LOCK}, name
 
 
-def read_ways(wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
+def read_ways(k: NetKernel, wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
     """fib_get_nhs().  EINVAL, ENETUNREACH, ENODEV."""
-    ways = ways_of(wire, net, raw, size)
+    ways = ways_of(k, wire, net, raw, size)
     ends = [end for _, _, _, _, end in _nexthops(wire, raw)] or [0]
     if ends[-1] + NEXTHOP_HEADER <= len(raw):
         raise Refusal(EINVAL, "Invalid nexthop configuration - extra data after nexthop")
@@ -165,13 +167,18 @@ def read_ways(wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
     return ways
 
 
-def ways_of(wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
+def ways_of(k: NetKernel, wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
     """As many struct rtnexthop as there are.  EINVAL, ENETUNREACH, ENODEV."""
     ways = []
     for flags, hops, index, body, _ in _nexthops(wire, raw):
         if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
             raise Refusal(EINVAL, "Invalid flags for nexthop - can not contain DEAD or LINKDOWN")
-        ways.append(Nexthop(device(net, index), _gateway(wire, wire.attributes(body), size), hops + 1, flags))
+        given = wire.attributes(body)
+        if RTA_ENCAP_TYPE in given:
+            check_type(wire, given)
+        way = Nexthop(device(net, index), _gateway(wire, given, size), hops + 1, flags)
+        way.wanted = asked_for(k, wire, given)
+        ways.append(way)
     return ways
 
 
@@ -214,11 +221,9 @@ def _gateway(wire: Wire, given: dict[int, bytes], size: int) -> bytes | None:
 
 
 def refuse_unknown(wire: Wire, given: dict[int, bytes]) -> None:
-    """lwtunnel_valid_encap_type(), nexthop_find_by_id(): no tunnels within routes, no objects for next hops.  EINVAL, EOPNOTSUPP."""
+    """lwtunnel_valid_encap_type(), nexthop_find_by_id(): no tunnels but programs, no objects for next hops.  EINVAL, EOPNOTSUPP."""
     if RTA_ENCAP_TYPE in given:
-        if wire.number(given[RTA_ENCAP_TYPE], 2) not in LWTUNNEL_ENCAPS:
-            raise Refusal(EINVAL, "Unknown lwt encapsulation type")
-        raise Refusal(EOPNOTSUPP, "lwt encapsulation type not supported")
+        check_type(wire, given)
     if wire.number(given.get(RTA_NH_ID)):
         if any(kind in given for kind in (RTA_GATEWAY, RTA_OIF, RTA_MULTIPATH, RTA_ENCAP)):
             raise Refusal(EINVAL, "Nexthop specification and nexthop id are mutually exclusive")
@@ -249,10 +254,12 @@ def read(k: NetKernel, wire: Wire, request: Request, missing: int = 0) -> Route:
     if RTA_MULTIPATH in given:
         if missing and not list(_nexthops(wire, given[RTA_MULTIPATH])):
             raise KernelError(missing)
-        route.nexthops = read_ways(wire, request.net, given[RTA_MULTIPATH], 4)
+        route.nexthops = read_ways(k, wire, request.net, given[RTA_MULTIPATH], 4)
     elif RTA_OIF in given or RTA_GATEWAY in given or RTA_VIA in given:
         dev = device(request.net, wire.number(given.get(RTA_OIF)), missing or ENODEV)
-        route.nexthops = [Nexthop(dev, _gateway(wire, given, 4), 1, flags & RTNH_F_ONLINK)]
+        way = Nexthop(dev, _gateway(wire, given, 4), 1, flags & RTNH_F_ONLINK)
+        way.wanted = asked_for(k, wire, given, body, RTMSG_SIZE)
+        route.nexthops = [way]
     if RTA_FLOW in given and not route.nexthops:
         route.nexthops = []
     return route
@@ -265,7 +272,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     route.kind = route.kind or RTN_UNICAST
     if not route.nexthops and not fib.PROPS[route.kind][0]:
         route.nexthops = [Nexthop(None)]
-    fib.insert(k, request.net, route, request.flags)
+    inserting(route, partial(fib.insert, k, request.net, route, request.flags))
 
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
@@ -322,13 +329,14 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
         RTMSG, AF_INET, 32, 32 if source != INADDR_ANY and iif else 0, body[3], table if table < 256 else RT_TABLE_COMPAT,
         RTPROT_UNSPEC, RT_SCOPE_UNIVERSE, way.kind, RTM_F_CLONED | (0x80000000 if way.kind == RTN_LOCAL else 0),
     )  # fmt: skip
-    out += wire.attribute(RTA_DST, to) + wire.u32(RTA_TABLE, table)
+    out += wire.u32(RTA_TABLE, table) + wire.attribute(RTA_DST, to)
     out += wire.attribute(RTA_SRC, source) if source != INADDR_ANY else b""
     out += (
         wire.u32(RTA_OIF, way.dev.ifindex)
         if not (iif and way.kind == RTN_LOCAL)
         else wire.u32(RTA_OIF, net.loopback.ifindex)
     )
+    out += tunnel(wire, way.lwt)
     if not iif and way.source != source:
         out += wire.attribute(RTA_PREFSRC, way.source)
     out += wire.attribute(RTA_GATEWAY, way.gateway) if way.gateway is not None else b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENETUNREACH, ENODEV, ENOENT, ESRCH
 from arch.abi.in6 import IP6_RT_PRIO_USER
@@ -42,6 +43,7 @@ from simkernel.net.ipv6.ip6_fib import REFUSALS
 from simkernel.net.ipv6.route import route_input, route_output, source_for
 from simkernel.net.netlink import policy
 from simkernel.net.netlink import route as ipv4
+from simkernel.net.netlink.lwtunnel import asked_for, inserting, tunnel
 from simkernel.net.netlink.message import Request, Wire, address
 from simkernel.net.netlink.route import (
     RTMSG,
@@ -85,6 +87,7 @@ def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
     out += metrics(wire, route) + wire.u32(RTA_PRIORITY, route.priority)
     if single is not None:
         out += _way(wire, single) + (wire.u32(RTA_OIF, single.dev.ifindex) if single.dev is not None else b"")
+        out += tunnel(wire, single.lwt)
     elif route.nexthops:
         out += wire.attribute(RTA_MULTIPATH, multipath(wire, route.nexthops, _way))
     return out + _tail(wire, route)
@@ -117,14 +120,16 @@ def _read(k: NetKernel, wire: Wire, request: Request, missing: int = ENODEV) -> 
         raise Refusal(EINVAL, "IPv6 does not support RTA_VIA attribute")
     refuse_unknown(wire, given)
     if RTA_MULTIPATH in given and missing == ESRCH:
-        route.nexthops = ways_of(wire, request.net, given[RTA_MULTIPATH], 16)
+        route.nexthops = ways_of(k, wire, request.net, given[RTA_MULTIPATH], 16)
     elif RTA_MULTIPATH in given:
-        route.nexthops = read_ways(wire, request.net, given[RTA_MULTIPATH], 16)
+        route.nexthops = read_ways(k, wire, request.net, given[RTA_MULTIPATH], 16)
     elif RTA_OIF in given or RTA_GATEWAY in given:
         dev = device(request.net, wire.number(given.get(RTA_OIF)), missing)
         gateway = address(given.get(RTA_GATEWAY), 16)
         gateway = gateway if gateway is not None and any(gateway) else None
-        route.nexthops = [Nexthop(dev, gateway, 1, flags & RTNH_F_ONLINK)]
+        way = Nexthop(dev, gateway, 1, flags & RTNH_F_ONLINK)
+        way.wanted = asked_for(k, wire, given, body, RTMSG_SIZE)
+        route.nexthops = [way]
     return route
 
 
@@ -136,7 +141,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     route.priority = route.priority or IP6_RT_PRIO_USER
     if not route.nexthops and route.kind not in REFUSALS:
         route.nexthops = [Nexthop(None)]
-    ip6_fib.insert(k, request.net, route, request.flags)
+    inserting(route, partial(ip6_fib.insert, k, request.net, route, request.flags))
 
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
@@ -183,7 +188,7 @@ def _answer(wire: Wire, request: Request, way: Dst, to: bytes, source: bytes, ii
         out += wire.attribute(RTA_PREFSRC, own)
     out += metrics(wire, route) + wire.u32(RTA_PRIORITY, route.priority)
     out += wire.attribute(RTA_GATEWAY, way.gateway) if way.gateway is not None else b""
-    return out + wire.u32(RTA_OIF, way.dev.ifindex) + _tail(wire, route)
+    return out + wire.u32(RTA_OIF, way.dev.ifindex) + tunnel(wire, way.lwt) + _tail(wire, route)
 
 
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
