@@ -154,6 +154,8 @@ class Cpu(TaskState, ProbePoints):
             what, address = "page fault in kernel mode", self.words[Word.FAULT_ADDRESS]
         elif kind == Reason.KERNEL_TRAP:
             what, address = f"trap {self.words[Word.TRAP]} in kernel mode", 0
+        elif kind == Reason.LOCKUP:
+            what, address = "hard LOCKUP: the kernel's code goes round without an end", 0
         else:
             what, address = f"emulator error {reason >> 4}", 0
         registers = {name: self.read_reg(name) for name in self.arch.registers}

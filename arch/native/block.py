@@ -10,6 +10,9 @@ UC_MEM_READ, UC_MEM_WRITE, UC_MEM_FETCH = 16, 17, 18
 UC_ERR_EXCEPTION = 21
 
 MAX_REGISTERS = 64
+# Kernel mode is a few dozen blocks between two kernel functions and at most some hundred thousand in the quantum after
+# which an emulation ends; this many take about a third of a second.
+LOCKUP_BLOCKS = 1 << 25
 WINDOW_SIZE = 1 << 16  # bytes of the window through which translated code is dropped
 
 
@@ -33,6 +36,7 @@ class Word(enum.IntEnum):
     WINDOW_PHYS = enum.auto()  # what the window shows; 0: window closed
     WORK = enum.auto()  # units executed in user mode
     DEADLINE = enum.auto()  # stop when WORK reaches it
+    KERNEL_BLOCKS = enum.auto()  # translated blocks of kernel mode since the emulation began
     REASON = enum.auto()  # Reason: why the emulation stopped
     FAULT_ADDRESS = enum.auto()
     FAULT_CODE = enum.auto()  # error code; 0: no fault noted
@@ -137,6 +141,7 @@ class Reason(enum.IntEnum):
     EXCEPTION = 3  # a Python exception is pending
     KERNEL_FAULT = 4
     KERNEL_TRAP = 5
+    LOCKUP = 8  # kernel mode went round for LOCKUP_BLOCKS
     RESTART = 7  # Python has to do something between translated blocks
     ERROR = 6  # unicorn error, number in the low bits: ERROR + 16 * err
 

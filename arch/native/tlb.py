@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arch.native.block import (
+    LOCKUP_BLOCKS,
     UC_MEM_FETCH,
     UC_MEM_READ,
     UC_MEM_WRITE,
@@ -268,9 +269,33 @@ class TlbWriter(Writer):
         f.do("ret void")
         f.label("stop")
         user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
-        f.branch(user, "stop_now", "count")
+        f.branch(user, "stop_now", "kernel")  # an address space for both: s390x
         f.label("stop_now")
         f.set_word("%blk", Word.REASON, str(int(Reason.BUDGET)))
+        f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
+        f.do("ret void")
+        f.label("kernel")
+        f.do("call void @kernel_block(ptr %uc, i64 %addr, i32 %size, i64 %blk)")
+        f.goto("count")
+        return f.text()
+
+    def kernel_block(self) -> str:
+        """uc_cb_hookcode_t on kernel blocks: a CPU that goes round in them for good has no other way back to Python.
+
+        Nothing else sees it: kernel functions are entered by a hypercall each, but a program with a wrong verdict
+        writes code of its own, and the thread that watches the host's time waits for the interpreter's lock.
+        """
+        f = Function("void @kernel_block(ptr %uc, i64 %addr, i32 %size, i64 %blk)")
+        count = f.let(f"add i64 {f.word('%blk', Word.KERNEL_BLOCKS)}, 1")
+        f.set_word("%blk", Word.KERNEL_BLOCKS, count)
+        f.branch(f.let(f"icmp ult i64 {count}, {LOCKUP_BLOCKS}"), "fine", "long")
+        f.label("fine")
+        f.do("ret void")
+        f.label("long")
+        user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
+        f.branch(user, "fine", "lockup")
+        f.label("lockup")
+        f.set_word("%blk", Word.REASON, str(int(Reason.LOCKUP)))
         f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
         f.do("ret void")
         return f.text()

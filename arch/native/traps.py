@@ -303,6 +303,7 @@ class TrapWriter(Writer):
         f.set_word("%blk", Word.REASON, "0")
         f.set_word("%blk", Word.FAULT_CODE, "0")
         f.set_word("%blk", Word.TRAPPED, "0")
+        f.set_word("%blk", Word.KERNEL_BLOCKS, "0")
         begun = f.word("%blk", Word.WORK)
         f.do("store i64 0, ptr %slot")
         f.call(c["uc_reg_read"], "i32", f"ptr {uc}, i32 {self.ids[self.facts.pc]}, ptr %slot")

@@ -78,11 +78,11 @@ class Tiny:
             return stop.value or 0
         return (self.text.address(name), *args)
 
-    def call(self, name: str, *args: int) -> int:
+    def call(self, name: str, *args: int, budget: int | None = None) -> int:
         """Run a kernel function to its end from a fresh stack."""
         self._main = (name, *args)
         self.cpu.start(self.text.address("start_kernel"), self.top - 0x400)
-        assert self.cpu.run() is Stop.STOPPED
+        assert self.cpu.run(budget) is Stop.STOPPED
         return self.answer
 
     def _start_kernel(self, *args: int) -> Any:

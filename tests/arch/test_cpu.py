@@ -487,6 +487,29 @@ def test_kernel_fault_is_a_crash(tiny: Any) -> None:
         tiny.call("wild")
 
 
+# A branch to itself, as it lies in memory.
+TO_ITSELF = {
+    "x86_64": "ebfe",
+    "i386": "ebfe",
+    "arm64": "00000014",
+    "arm": "feffffea",
+    "riscv64": "6f000000",
+    "s390x": "a7f40000",
+}
+
+
+def test_kernel_code_that_goes_round_for_good_is_a_crash(tiny: Any) -> None:
+    """Written over a kernel function: no hypercall and no page fault ever leads back to Python."""
+
+    def lost(*args: int) -> Any:
+        return (yield ("fine",))
+
+    tiny.build(lost=lost, fine=lambda *args: 0)
+    tiny.mem.write(tiny.text.address("fine"), bytes.fromhex(TO_ITSELF[tiny.arch.name]))
+    with pytest.raises(KernelCrash, match="LOCKUP"):
+        tiny.call("lost", budget=1000)  # as every machine runs
+
+
 def test_task_switch(tiny: Any) -> None:
     """Two user tasks that spin; a timer switches stacks, address spaces and user contexts."""
     tiny.cpu_tasks = tasks = {}

@@ -52,10 +52,13 @@ def begin(argv: list[str], folder: Path) -> int:
     """The child's number; its output goes into files of the folder."""
     sys.stdout.flush()
     sys.stderr.flush()
+    # Not before the child is a command: this process may have handlers, and one that raises there would end up here again.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     pid = os.fork()
-    if pid:
-        return pid
-    _become(argv, folder)
+    if not pid:
+        _become(argv, folder)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    return pid
 
 
 def _become(argv: list[str], folder: Path) -> NoReturn:
@@ -73,6 +76,7 @@ def _become(argv: list[str], folder: Path) -> NoReturn:
     # SIGINT as simkernel/own_command.py leaves it; whoever runs this in the background ignores some
     for asks in SIGNALS:
         signal.signal(asks, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     os.chdir(folder)
     sys.argv = ["simkernel", *argv]
     status = 1
