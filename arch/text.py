@@ -116,6 +116,11 @@ class KernelText:
 
     def _place(self, name: str, code: bytes) -> None:
         size = len(code)
+        kept = self.symbols.place(name)
+        if kept is not None and size <= kept.size:
+            self.mem.write(kept.address, code)
+            self.symbols.add(name, kept.address, size)
+            return
         padded = code + self.facts.padding * ((_align(size) - size) // len(self.facts.padding))
         if self.end + len(padded) > self.mem.map.text_base + self.mem.map.text_size:
             raise RuntimeError("kernel text section is full")
@@ -141,6 +146,11 @@ class KernelText:
     def kretprobe_trampoline(self) -> int:
         """Where kretprobes make functions return to; put a probe there that sets the pc."""
         return self._versioned(self.facts.kretprobe_symbol)
+
+    @property
+    def small(self) -> int:
+        """Bytes that the smallest function takes up."""
+        return _align(len(self.facts.function(0)))
 
     def address(self, name: str) -> int:
         """Address of a function or stub."""

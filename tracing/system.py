@@ -72,6 +72,7 @@ class Tracing:
         self.probe_events.table.silent = self.functions.silent
         self.probe_events.table.shared = self.functions.shared
         self.kprobes.refused = self.functions.refused
+        self.kprobes.black = self.functions.black
         self.function_options = {"func_stack_trace": False}
         if self.features.func_no_repeats:
             self.function_options["func-no-repeats"] = False

@@ -40,18 +40,21 @@ def booted(arch: str, kernel: str) -> Kernel:
 @click.command("list")
 @machine_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON array.")
+@click.option("--silent", is_flag=True, help="Also functions that are there to attach to and never called, marked.")
 @click.argument("what", type=click.Choice(["functions", "events"]))
 @click.argument("glob", default="*")
-def list_(arch: str, kernel: str, as_json: bool, what: str, glob: str) -> None:
+def list_(arch: str, kernel: str, as_json: bool, silent: bool, what: str, glob: str) -> None:
     """List kernel functions that can be probed, or trace events; GLOB picks some (`vfs_*`, `sched:*`)."""
     k = booted(arch, kernel)
     names = function_names(k) if what == "functions" else event_names(k)
+    never = silent_names(k, names) if silent and what == "functions" else set()
+    names = sorted([*names, *never])
     chosen = [name for name in names if fnmatch.fnmatchcase(name, glob)]
     if as_json:
         print(json.dumps(chosen))
     else:
         for name in chosen:
-            print(name)
+            print(f"{name} (silent)" if name in never else name)
     if not chosen:
         print(f"simkernel list: no {what[:-1]} matches {glob}{near(glob, names)}", file=sys.stderr)
         raise SystemExit(1)
@@ -63,6 +66,12 @@ def function_names(k: Kernel) -> list[str]:
     refused = k.observer.tracing.functions.refused
     names = (symbol.name for symbol in k.symbols if symbol.kind in "tT" and symbol.name not in blocked)
     return sorted(name for name in names if not refused(name))
+
+
+def silent_names(k: Kernel, called: list[str]) -> set[str]:
+    """Functions of the real kernel of this CPU and version, as far as one was asked, that this machine never calls."""
+    functions = k.observer.tracing.functions
+    return {name for name in functions.listed if not functions.shared(name)}.difference(called)
 
 
 def event_names(k: Kernel) -> list[str]:

@@ -35,7 +35,7 @@ from simkernel.kernel.namespaces import time_offsets
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 from tracing.face import WouldBlock
-from tracing.tracers.recorded import functions_of, refused_functions, shared_names, static_functions
+from tracing.tracers.recorded import all_letters
 
 PROC_ROOT_INO = 1
 PROC_DYNAMIC_FIRST = 0xF0000000
@@ -87,30 +87,15 @@ def loadavg(k: FsKernel) -> str:
     return f"0.00 0.00 0.00 {running}/{len(tasks)} {last}\n"
 
 
-def _handlers(k: FsKernel) -> list[str]:
-    """The functions of system calls, of all conventions, of the real kernel of this CPU and version; none where nobody asked."""
-    prefixes = (k.abi.wrapper_prefix, *k.abi.other_wrappers, "__do_sys_", "__se_sys_")
-    names = (*functions_of(k.arch.name, k.version), *sorted(refused_functions(k.arch.name, k.version)))
-    return [name for name in dict.fromkeys(names) if name.startswith(prefixes)]
-
-
 def kallsyms(k: FsKernel) -> str:
     """/proc/kallsyms: every symbol, by address; zeros when kptr_restrict says so."""
     restrict = k.vfs.sysctl["kernel.kptr_restrict"]
     hide = restrict >= 2 or (restrict == 1 and not k.capable(34))
     digits = 2 * k.arch.model.word
     k.vfs.list_symbols()
-    static = static_functions(k.arch.name, k.version)
-    shared = shared_names(k.arch.name, k.version) if "_etext" in k.symbols else {}
-    rows = [(s.address, shared.get(s.name, "t" if s.name in static else s.kind)[0], s.name) for s in k.symbols]
-    at = k.symbols.address("_etext") or 0
-    elsewhere = [(name, letter) for name, letters in shared.items() for letter in letters[name in k.symbols :]]
-    elsewhere += [
-        (name, "t" if name in static else "T") for name in _handlers(k) if name not in shared and name not in k.symbols
-    ]
-    for name, letter in elsewhere:
-        at -= k.arch.model.word  # places of functions that this machine has not, where its own text does not reach
-        rows.append((at, letter, name))
+    letters = all_letters(k.arch.name, k.version)
+    rows = [(s.address, letters.get(s.name, s.kind)[0], s.name) for s in k.symbols]
+    rows += [(s.address, s.kind, s.name) for s in k.symbols.kept()]
     text = [f"{0 if hide else address:0{digits}x} {letter} {name}\n" for address, letter, name in sorted(rows)]
     for more in k.vfs.more_symbols:
         text += [f"{0 if hide else address:0{digits}x} t {name}\t[{module}]\n" for address, name, module in more()]

@@ -6,21 +6,25 @@ something is attached, calling one from the kernel does nothing.  Each gets its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from arch.abi.limits import PAGE_SIZE
 from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerType
+from arch.symbols import Symbol
 from bpf.btf import Btf, Kind
 from bpf.btf.codec import INT_SIGNED
 from bpf.btf.recorded import machine_btf
 from bpf.helpers import HELPERS
 from simkernel.fs.procfs import PROC_BANNER, version_text
 from simkernel.kernel.calls.system import uname_fields
-from simkernel.kernel.kfunc import Prototype
+from simkernel.kernel.kfunc import Param, Prototype
 from simkernel.observe import bpf_files
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.percpu import PerCpu
+from tracing.tracers.recorded import all_letters
 
+TEXT_LETTERS = "tTwW"
+VOID = Param("", "void", 0, False, False)
 CALL_BASE = "__bpf_call_base"
 CALL_BASE_BYTES = 0x100  # so many that the distance to what comes behind it is no helper's number
 
@@ -31,6 +35,8 @@ def install(k: WatchedKernel, percpu: PerCpu) -> None:
     def missing(name: str) -> None:
         if not add_variable(k, name) and not add(k, name) and not percpu.add_symbol(name):
             add_recorded(k, name)
+            if name not in k.symbols and name in all_letters(k.arch.name, k.version):
+                add_all(k, percpu)  # data has its place behind all others
 
     k.symbols.add_missing = missing
 
@@ -100,10 +106,12 @@ def add(k: WatchedKernel, name: str) -> bool:
 
 
 def add_recorded(k: WatchedKernel, name: str) -> None:
-    """Text and symbol for a function that the real kernel has in its BTF."""
+    """Text and symbol for a function that the real kernel has, with the arguments that its BTF tells."""
     btf = machine_btf(k.arch.name, k.version)
     found = btf.find(name, Kind.FUNC) if btf is not None else 0
     if btf is None or not found:
+        if all_letters(k.arch.name, k.version).get(name, "d")[0] in TEXT_LETTERS:
+            k.text.add_late(Prototype(name, name, VOID, ()), do_nothing)
         return
     proto = btf[btf[found].type]
     params = ", ".join(
@@ -128,6 +136,30 @@ def add_all(k: WatchedKernel, percpu: PerCpu) -> None:
     for name in (CALL_BASE, *HELPERS):
         if name not in k.symbols:
             add_recorded(k, name)
+    keep_places(k)
+
+
+def keep_places(k: WatchedKernel) -> None:
+    """All other symbols of the real kernel: text at the end of this one's, data behind it, where there is no memory."""
+    letters = all_letters(k.arch.name, k.version)
+    if not letters or k.symbols.place(next(reversed(letters))) is not None:
+        return
+    text: list[tuple[str, str]] = []
+    data: list[tuple[str, str]] = []
+    offsets: list[tuple[str, str]] = []
+    for name, found in letters.items():
+        for letter in found[name in k.symbols :]:
+            (text if letter in TEXT_LETTERS else offsets if letter in "Aa" else data).append((name, letter))
+    size, word = k.text.image.small, k.arch.word
+    end = k.mem.map.text_base + k.mem.map.text_size
+    k.symbols.keep(_spread(text, end - size * len(text), size))
+    k.symbols.keep(_spread(data, end + word, word))
+    last = max((symbol.end for symbol in k.symbols if symbol.kind == "A"), default=0)
+    k.symbols.keep(_spread(offsets, last, word))
+
+
+def _spread(rows: list[tuple[str, str]], start: int, size: int) -> Iterator[Symbol]:
+    return (Symbol(name, start + size * n, size, letter) for n, (name, letter) in enumerate(rows))
 
 
 def do_nothing(k: WatchedKernel, *args: int) -> int:

@@ -11,12 +11,11 @@ import sys
 from collections.abc import Iterable
 from types import CodeType, FrameType
 
-from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, Param, Prototype
-from simkernel.observe.declared import do_nothing
+from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, Prototype
+from simkernel.observe.declared import VOID, do_nothing
 from simkernel.observe.face import WatchedKernel
 
 FRAME_OFFSET = 0x18  # where a frame's function goes on: somewhere behind its first instruction
-VOID = Param("", "void", 0, False, False)
 
 
 class Frames:

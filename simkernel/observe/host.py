@@ -72,6 +72,7 @@ class Host(BpfSide):
         self._probes: dict[tuple[int, ProbeHandler], Probe] = {}
         self._boundaries: dict[str, tuple[int, ...]] = {}
         self._text_start: int = k.mem.map.text_base
+        self._text_end: int = k.mem.map.text_base + k.mem.map.text_size
         self._caller_regs = 0
         self.frames = Frames(k)
         self._flags: ctypes.Array[ctypes.c_uint64] | None = None
@@ -230,7 +231,7 @@ class Host(BpfSide):
 
     def is_kernel_text(self, addr: int) -> bool:
         """core_kernel_text(), for what has a symbol."""
-        return self._text_start <= addr < self.k.text.image.end and self.symbols.lookup(addr) is not None
+        return self._text_start <= addr < self._text_end and self.symbols.lookup(addr) is not None
 
     def boundaries(self, name: str) -> tuple[int, ...]:
         """Addresses of the instructions of a function."""

@@ -10,7 +10,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.errors import Fault
 from arch.memory import FlatMemory, KernelMemory, OutOfMemory, PhysicalMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
-from arch.symbols import Symbols
+from arch.symbols import Symbol, Symbols
 
 MIB = 1 << 20
 
@@ -235,6 +235,23 @@ def test_symbols() -> None:
     symbols.remove("first")
     assert symbols.lookup(0x1000) is None
     assert "first" not in symbols and len(symbols) == 3
+
+
+def test_symbols_that_are_kept_for_others() -> None:
+    """They are found, also several of one name, until something of that name gets the place."""
+    symbols = Symbols()
+    symbols.add("own", 0x1000, 0x20)
+    symbols.keep([Symbol("far", 0x3000, 0x40), Symbol("far", 0x3040, 0x40, "t"), Symbol("offset", 0x10, 8, "A")])
+    assert symbols.lookup(0x3044) == ("far", 4, 0x40) and symbols.lookup(0x3080) is None
+    assert symbols.address("far") == 0x3000 and symbols.address("offset") == 0x10
+    assert symbols.lookup(0x12) is None  # an offset is no address
+    assert [s.name for s in symbols] == ["own"]
+    assert [(s.name, s.address) for s in symbols.kept()] == [("offset", 0x10), ("far", 0x3000), ("far", 0x3040)]
+    place = symbols.place("far")
+    assert place is not None and place.size == 0x40
+    symbols.add("far", place.address, 0x28)
+    assert symbols.lookup(0x3027) == ("far", 0x27, 0x28) and symbols.lookup(0x3041) == ("far", 1, 0x40)
+    assert [s.address for s in symbols.kept()] == [0x10, 0x3040]
 
 
 def test_flat_memory() -> None:

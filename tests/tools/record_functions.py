@@ -46,6 +46,10 @@ def main() -> int:
         others = [name for name, found in letters.items() if "t" in found.lower() and name not in traced | black.keys()]
         refused = [*(name for name in others if OURS.match(name)), *black]
         keep_letters(f"{kernel}.refused", refused, letters)
+        keep(f"{kernel}.blacklist", "".join(f"{name}\n" for name in black))
+        told = twice.keys() | {name for name in (*names, *refused) if letters[name] in "tT"}
+        others = [(name, found) for name, found in letters.items() if name not in told]
+        keep(f"{kernel}.others", "".join(f"{name} {found}\n" for name, found in others))
     return 0
 
 

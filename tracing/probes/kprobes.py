@@ -139,6 +139,7 @@ class Kprobes:
         self.return_probes: dict[int, Kretprobe] = {}  # by the address of their words, while calls may be under way
         self.all_armed = True  # debugfs kprobes/enabled
         self.refused: Callable[[str], bool] = lambda name: False  # a function that is not for the probes of events
+        self.black: Callable[[], frozenset[str]] = frozenset  # names on the blacklist of the real kernel
         self.ip_in_return_handlers = board.features.rethook or board.features.dynamic_events
         host = self.host
         self.returns = returns.Returns(
@@ -174,7 +175,10 @@ class Kprobes:
         """Name of the blacklisted function that covers `addr`."""
         rows = self.blacklist()
         index = bisect_right(self._starts, addr) - 1
-        return rows[index][2] if index >= 0 and addr < rows[index][1] else None
+        if index >= 0 and addr < rows[index][1]:
+            return rows[index][2]
+        found = self.host.symbols.lookup(addr)
+        return found[0] if found is not None and found[0] in self.black() else None
 
     def check_address(self, addr: int) -> None:
         """check_kprobe_address_safe() and arch_prepare_kprobe()."""
@@ -513,5 +517,12 @@ class Kprobes:
 
     def blacklist_lines(self) -> Iterator[str]:
         """debugfs kprobes/blacklist."""
-        for start, end, name in self.blacklist():
+        symbols, rows = self.host.symbols, list(self.blacklist())
+        there = {name for _, _, name in rows}
+        for name in self.black() - there:
+            start = symbols.address(name)
+            if start is not None:
+                found = symbols.lookup(start)
+                rows.append((start, start + (found[2] if found else 0), name))
+        for start, end, name in sorted(rows):
             yield f"0x{start:0{2 * self.board.word}x}-0x{end:0{2 * self.board.word}x}\t{name}\n"

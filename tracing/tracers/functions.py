@@ -11,9 +11,8 @@ from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
 from tracing.record.filter import build_glob
 from tracing.text.strings import BLANKS, simple_strtoul
-from tracing.tracers.recorded import functions_of, refused_functions, shared_names
+from tracing.tracers.recorded import INVALID_PREFIX, blacklist, functions_of, refused_functions, shared_names
 
-INVALID_PREFIX = "__ftrace_invalid_address__"  # a place behind which no function was kept: listed, and never chosen
 WORD_MAX = 4096  # FTRACE_BUFF_MAX: a symbol's length, and more
 
 
@@ -64,6 +63,10 @@ class Functions:
     def refused(self, name: str) -> bool:
         """Part of the kernel's text, but not for probes of events: written in assembly, part of tracing itself, or blacklisted."""
         return name in refused_functions(self.host.arch.name, self.host.version)
+
+    def black(self) -> frozenset[str]:
+        """Functions that no kprobe may be in."""
+        return blacklist(self.host.arch.name, self.host.version)
 
     def match(self, pattern: str) -> list[str]:
         """By name or glob; a number is a place in the list, from 1.  add_rec_by_index()."""

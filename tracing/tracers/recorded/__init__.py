@@ -4,7 +4,8 @@ with a `t` behind those that are static.
 Most of them this machine never calls: they are listed, filters and probes take them, and they stay silent.
 ARCH-VERSION.refused.xz has the other functions of that kernel's text, and those on its kprobe blacklist, in the same form: no
 event's probe may be in them.  ARCH-VERSION.twice.xz has the names that several symbols share, a function's among them, with the letter of each
-in order of address: a probe by such a name is refused.  Written by tests/tools/record_functions.py.
+in order of address: a probe by such a name is refused.  ARCH-VERSION.others.xz has all other symbols, the letter of each behind its name;
+ARCH-VERSION.blacklist.xz the names of debugfs' kprobes/blacklist.  Written by tests/tools/record_functions.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from arch.abi.version import KernelVersion
 
 FOLDER = Path(__file__).parent
+INVALID_PREFIX = "__ftrace_invalid_address__"  # a place behind which no function was kept: listed, and never chosen
 
 
 @cache
@@ -43,13 +45,21 @@ def shared_names(arch: str, version: KernelVersion) -> dict[str, str]:
 
 
 @cache
-def static_functions(arch: str, version: KernelVersion) -> frozenset[str]:
-    """Those of functions_of() and refused_functions() that kallsyms shows with a `t`."""
-    lines = (line for kind in ("functions", "refused") for line in _table(arch, _short(version), kind))
-    return frozenset(name for name, letter in lines if letter)
-
-
-@cache
 def functions_of(arch: str, version: KernelVersion) -> tuple[str, ...]:
     """Of a CPU and a version; a name that several functions share is there several times."""
     return tuple(name for name, _ in _table(arch, _short(version), "functions"))
+
+
+@cache
+def blacklist(arch: str, version: KernelVersion) -> frozenset[str]:
+    """Where no kprobe may be; empty for a kernel that nobody asked."""
+    return frozenset(name for name, _ in _table(arch, _short(version), "blacklist"))
+
+
+@cache
+def all_letters(arch: str, version: KernelVersion) -> dict[str, str]:
+    """The letter of each symbol in kallsyms, several for a name that several have; functions first, each kind in order of address."""
+    short = _short(version)
+    functions = (line for kind in ("functions", "refused") for line in _table(arch, short, kind))
+    rows = {name: letter or "T" for name, letter in functions if not name.startswith(INVALID_PREFIX)}
+    return rows | shared_names(arch, version) | dict(_table(arch, short, "others"))
