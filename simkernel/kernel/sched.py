@@ -96,6 +96,9 @@ def schedule_tail(k: KernelFace, prev: int) -> Body:
             k.usercopy.put_user(task.set_child_tid, 4, k.tasks.vnr(task.pid))
     if k.syscalls.strace is not None and task.forked:
         k.syscalls.strace.forked(task)
+    # A traced child stops before its first instruction.
+    if task.ptracer is not None and task.mm is not None and task.work:
+        yield k.call("exit_to_user_mode_loop", task.regs, 0)
     return 0
 
 

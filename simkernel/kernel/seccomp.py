@@ -98,17 +98,16 @@ def __seccomp_filter(k: KernelFace, nr: int, sd: int, recheck: int) -> Body:
     if action == RET_TRACE:
         if recheck:
             return 0
-        k.regs.set(regs, k.abi.result, -ENOSYS)
         if not event_enabled(task, PTRACE_EVENT_SECCOMP):
+            k.regs.set(regs, k.abi.result, -ENOSYS)
             return -1
         yield from report_event(k, PTRACE_EVENT_SECCOMP, data)
-        if k.regs.orig_field == k.abi.result:
-            return 0
-        number = k.regs.get(regs, k.regs.orig_field) & U32_MAX
-        if number >> 31:
-            return -1
-        task.syscall_nr = number
-        return (yield k.call("__seccomp_filter", number, 0, 1))
+        if k.abi.number == k.regs.orig_field:  # where a tracer can put another
+            number = k.regs.get(regs, k.regs.orig_field) & U32_MAX
+            if number >> 31:
+                return -1
+            task.syscall_nr = number
+        return (yield k.call("__seccomp_filter", task.syscall_nr, 0, 1))
     if action == RET_USER_NOTIF and k.version.at_least("5.0"):
         assert match is not None
         k.seccomp_listeners.ask(match, sent)

@@ -242,11 +242,12 @@ class Signals:
             and not bit(sig) & (STOPS | IGNORED_BY_DEFAULT)
             and not chosen.real_blocked & bit(sig)
         )
-        if fatal and not bit(sig) & CORE and (sig == SIGKILL or chosen.ptracer is None):
+        ends = fatal and not bit(sig) & CORE and (sig == SIGKILL or chosen.ptracer is None)
+        if ends:
             signal.fatal = True
             for thread in signal.threads:
                 self.cpus.wake_signal(thread, True)
-        self.cpus.wake_signal(chosen, fatal)
+        self.cpus.wake_signal(chosen, ends)
 
     def kill_other_threads(self, me: Task) -> None:
         """zap_other_threads()."""

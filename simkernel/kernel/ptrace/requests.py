@@ -8,9 +8,10 @@ from collections.abc import Callable
 from arch.abi import ptrace as p
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EFAULT, EINVAL, EIO, EPERM, ESRCH
-from arch.abi.signal import NSIG, SI_USER, SIGKILL, SIGSTOP, SIGTRAP
+from arch.abi.signal import NSIG, SI_KERNEL, SIGKILL, SIGSTOP, SIGTRAP
 from arch.errors import Fault, KernelError
 from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_REALCREDS, ptrace_may_access
+from simkernel.kernel.calls.rseq import RSEQ_SIZE
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.landlock import domain_scope_le
@@ -26,7 +27,6 @@ from simkernel.kernel.ptrace.registers import (
 from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, link, resume, unlink
 from simkernel.kernel.seccomp import seccomp_get_filter, seccomp_get_metadata
 from simkernel.kernel.security import ask
-from simkernel.kernel.sigpending import bit
 from simkernel.kernel.task import TASK_INTERRUPTIBLE, TASK_STOPPED, TASK_TRACED, UNBLOCKABLE, Task
 
 Request = Callable[[KernelFace, Task, int, int], int]
@@ -182,17 +182,28 @@ def _syscall_info(k: KernelFace, task: Task, addr: int, data: int) -> int:
     op, regs, info = p.PTRACE_SYSCALL_INFO_NONE, task.regs, task.ptrace_info
     get, mask = k.regs.get, (1 << 8 * k.arch.word) - 1
     tail = b""
-    if info is not None and info.code == SIGTRAP | 0x80:
+    entry = struct.pack(
+        order + "7Q", task.syscall_nr & (1 << 64) - 1, *(get(regs, field) & mask for field in k.abi.args)
+    )
+    if info is not None and info.code == SIGTRAP | p.PTRACE_EVENT_SECCOMP << 8:
+        op, tail = p.PTRACE_SYSCALL_INFO_SECCOMP, entry + struct.pack(order + "I", task.ptrace_message)
+    elif info is not None and info.code == SIGTRAP | 0x80:
         if task.ptrace_message == p.PTRACE_EVENTMSG_SYSCALL_ENTRY:
-            op = p.PTRACE_SYSCALL_INFO_ENTRY
-            args = [get(regs, field) & mask for field in k.abi.args]
-            tail = struct.pack(order + "7Q", task.syscall_nr & (1 << 64) - 1, *args)
+            op, tail = p.PTRACE_SYSCALL_INFO_ENTRY, entry
         elif task.ptrace_message == p.PTRACE_EVENTMSG_SYSCALL_EXIT:
             op = p.PTRACE_SYSCALL_INFO_EXIT
             value = k.regs.signed_word(get(regs, k.abi.result))
             tail = struct.pack(order + "qB", value, -4096 < value < 0)
     ip, sp = get(regs, k.arch.instruction_pointer), get(regs, k.arch.stack_pointer)
     raw = struct.pack(order + "B3xIQQ", op, k.arch.calls.audit_arch, ip, sp) + tail
+    k.usercopy.copy_to_user(data, raw[:addr])
+    return len(raw)
+
+
+def _rseq_configuration(k: KernelFace, task: Task, addr: int, data: int) -> int:
+    """PTRACE_GET_RSEQ_CONFIGURATION: struct ptrace_rseq_configuration, cut to the caller's size; its whole size."""
+    order = "<" if k.mem.byteorder == "little" else ">"
+    raw = struct.pack(order + "QIIII", task.rseq, RSEQ_SIZE, task.rseq_sig, 0, 0)
     k.usercopy.copy_to_user(data, raw[:addr])
     return len(raw)
 
@@ -267,12 +278,14 @@ REQUESTS: dict[int, Request] = {
     p.PTRACE_GETSIGINFO: _get_siginfo, p.PTRACE_SETSIGINFO: _set_siginfo, p.PTRACE_PEEKSIGINFO: _peek_siginfo,
     p.PTRACE_GETSIGMASK: _get_sigmask, p.PTRACE_SETSIGMASK: _set_sigmask,
     p.PTRACE_SETOPTIONS: _set_options, p.PTRACE_GETEVENTMSG: _get_message, p.PTRACE_GET_SYSCALL_INFO: _syscall_info,
+    p.PTRACE_GET_RSEQ_CONFIGURATION: _rseq_configuration,
     p.PTRACE_SECCOMP_GET_FILTER: seccomp_get_filter, p.PTRACE_SECCOMP_GET_METADATA: seccomp_get_metadata,
     p.PTRACE_CONT: lambda k, task, addr, data: _go(k, task, data),
     p.PTRACE_SYSCALL: lambda k, task, addr, data: _go(k, task, data, WORK_TRACE),
     p.PTRACE_SINGLESTEP: lambda k, task, addr, data: _go(k, task, data, 0, True),
     p.PTRACE_KILL: _kill, p.PTRACE_DETACH: _detach, p.PTRACE_INTERRUPT: _interrupt, p.PTRACE_LISTEN: _listen,
 }  # fmt: skip
+SINCE = {p.PTRACE_GET_RSEQ_CONFIGURATION: "5.13"}  # requests that older kernels do not know
 # Calls that are the tracer's to make, where the CPU has that.
 EMULATION: dict[int, Request] = {
     p.PTRACE_SYSEMU: lambda k, task, addr, data: _go(k, task, data, WORK_EMU),
@@ -292,6 +305,8 @@ OLD_REQUESTS: dict[int, Request] = {
 def ptrace_request(k: KernelFace, child: int, request: int, addr: int, data: int) -> int:
     """One request to a stopped task.  EIO for one that does not exist."""
     todo = REQUESTS.get(request)
+    if not k.version.at_least(SINCE.get(request, "2.6")):
+        todo = None
     if todo is None and k.arch.calls.old_ptrace_requests:
         todo = OLD_REQUESTS.get(request)
     since = k.arch.calls.sysemu_since
@@ -323,10 +338,9 @@ def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: in
         raise KernelError(EPERM)
     link(task, me, seize, flags if seize else 0)
     if not seize:
-        k.signals.send_thread(task, SIGSTOP, SI_USER)
-    if task.state == TASK_STOPPED and not seize:
+        k.signals.send_thread(task, SIGSTOP, SI_KERNEL)
+    if task.state == TASK_STOPPED:
         task.ptrace_trap = True
-        task.pending.flush(bit(SIGSTOP))
         kick(k, task)
     return 0
 
