@@ -163,6 +163,7 @@ class Bpf:
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for
         self.mapped_socks: dict[int, set[BpfMap]] = {}  # address of a struct sock -> the maps that it is in
         self.psocks: dict[int, Psock] = {}  # and the programs that it has from them
+        self.message_pages: list[int] = []  # taken by the program that edits a message now
         self.lsm_shims: dict[
             int, tuple[int, Detach]
         ] = {}  # place of a hook -> how many programs of groups, and the end

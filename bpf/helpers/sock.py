@@ -1,7 +1,7 @@
 """What programs on sockets call.  net/core/filter.c, net/core/sock_map.c, kernel/bpf/cgroup.c of Linux 6.1.
 
-Cookies, casts and maps of sockets; messages between sockets and options in TCP headers, which programs cannot handle here,
-are answered with the kernel's errno.
+Cookies, casts and maps of sockets; options in TCP headers, which programs cannot handle here, are answered with the
+kernel's errno.
 """
 
 from __future__ import annotations
@@ -260,29 +260,6 @@ def sock_map_update(rt: Runtime, ctx: int, map_ptr: int, key: int, flags: int) -
 def no_header(rt: Runtime) -> int:
     """There is no TCP header at hand."""
     return -EPERM
-
-
-@prototype(
-    "msg_push_data",
-    90,
-    "4.20",
-    args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING",
-    flags="changes_pkt_data",
-    given="sk_msg",
-    missing="editing messages",
-)
-@prototype(
-    "msg_pop_data",
-    91,
-    "5.0",
-    args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING",
-    flags="changes_pkt_data",
-    given="sk_msg",
-    missing="editing messages",
-)
-def message_edit(rt: Runtime) -> int:
-    """Messages cannot be edited."""
-    return -EINVAL
 
 
 @prototype(

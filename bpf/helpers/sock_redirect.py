@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EINVAL, ENOMEM
+from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.helpers import Runtime, prototype
 from bpf.maps.sock_map import SockMap
+from bpf.packet.message import SkMsg
 from bpf.packet.skbuff import SkBuff, Sock
+
+MAX_PUSHED = 4 << 20  # bytes: the largest run of pages
 
 
 def _target(rt: Runtime, map_ptr: int, key: bytes, flags: int) -> int:
@@ -96,20 +100,31 @@ def msg_cork_bytes(rt: Runtime, msg: int, size: int) -> int:
     return 0
 
 
-def _buffer(rt: Runtime, msg: int) -> int:
-    """Where a message's bytes begin."""
-    return Sock(rt.host, msg).read(msg + rt.host.structs.offset("sk_msg.sg.data"), "scatterlist.dma_address")
+def _edited(rt: Runtime, msg: int) -> SkMsg:
+    return SkMsg(rt.host, msg, rt.bpf.message_pages)
 
 
 @prototype(
     "msg_pull_data", 63, "4.17", args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING", flags="changes_pkt_data", given="sk_msg"
 )
 def msg_pull_data(rt: Runtime, msg: int, start: int, end: int, flags: int) -> int:
-    """data and data_end are those of a part; a message lies in one piece.  EINVAL."""
-    start, end, kern = start & 0xFFFFFFFF, end & 0xFFFFFFFF, Sock(rt.host, msg)
-    size, first = kern.read(msg, "sk_msg.sg.size"), _buffer(rt, msg)
-    if flags or end <= start or end > size:
-        return -EINVAL
-    kern.write(msg, "sk_msg.data", first + start)
-    kern.write(msg, "sk_msg.data_end", first + end)
-    return 0
+    """data and data_end are those of a part, which lies in one piece then.  EINVAL."""
+    return -EINVAL if flags else _edited(rt, msg).pull(start & U32_MAX, end & U32_MAX)
+
+
+@prototype(
+    "msg_push_data", 90, "4.20", args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING", flags="changes_pkt_data", given="sk_msg"
+)
+def msg_push_data(rt: Runtime, msg: int, start: int, size: int, flags: int) -> int:
+    """Room for so many bytes more at a place.  EINVAL, ENOMEM."""
+    if size & U32_MAX > MAX_PUSHED:
+        return -ENOMEM
+    return -EINVAL if flags else _edited(rt, msg).push(start & U32_MAX, size & U32_MAX)
+
+
+@prototype(
+    "msg_pop_data", 91, "5.0", args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING", flags="changes_pkt_data", given="sk_msg"
+)
+def msg_pop_data(rt: Runtime, msg: int, start: int, size: int, flags: int) -> int:
+    """So many bytes from a place on go.  EINVAL."""
+    return -EINVAL if flags else _edited(rt, msg).pop(start & U32_MAX, size & U32_MAX)

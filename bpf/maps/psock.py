@@ -15,6 +15,34 @@ from bpf.face import Prog
 
 VERDICTS = (uapi.BPF_SK_SKB_STREAM_VERDICT, uapi.BPF_SK_SKB_VERDICT)
 SKB_PROGS = (uapi.BPF_SK_SKB_STREAM_PARSER, *VERDICTS)
+SAID = ("apply_bytes", "cork_bytes", "flags", "sk_redir")  # members of struct sk_msg
+
+
+@dataclass(eq=False)
+class SentMessage:
+    """struct sk_msg between two runs of a program: its bytes in pieces, and what programs said of it."""
+
+    pieces: list[bytes] = field(default_factory=list)
+    grows: bool = True  # what is sent next lies behind the last piece
+    said: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SAID, 0))  # members by name
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return sum(map(len, self.pieces))
+
+    def take(self, size: int) -> tuple[list[bytes], bool]:
+        """The first bytes leave it; was the last piece of them only a part?  What is left of that does not grow any more."""
+        taken = []
+        while size and self.pieces:
+            piece = self.pieces.pop(0)
+            taken.append(piece[:size])
+            if size < len(piece):
+                self.pieces.insert(0, piece[size:])
+                self.grows = False
+                return taken, True
+            size -= len(piece)
+        return taken, False
 
 
 @dataclass(eq=False)
@@ -29,9 +57,8 @@ class Psock:
     offset: int = 0  # where it begins there
     apply_bytes: int = 0  # for so many more the verdict on what is sent holds
     verdict: tuple[int, int, int] | None = None  # that verdict: (SK_PASS or SK_DROP, the sock that gets it or 0, flags)
-    corked: bytearray = field(default_factory=bytearray)  # sent, and not judged before there is more
+    cork: SentMessage | None = None  # sent, and not judged before there is more
     cork_bytes: int = 0  # how many more
-    cork_wish: int = 0  # what a program said last; it stays when a corked message was sent, until one is redirected
 
     @property
     def judges_messages(self) -> bool:

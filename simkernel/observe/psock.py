@@ -6,14 +6,16 @@ socket's own reader, into another's queue, out of another, or nowhere.  What it 
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from arch.abi.errno import EACCES, EPIPE
 from arch.abi.inet import TCP_CLOSE_WAIT, TCP_ESTABLISHED
-from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL
+from arch.abi.socket import MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.helpers import signed
-from bpf.maps.psock import VERDICTS, Psock
-from bpf.packet.skbuff import KernelStruct
+from bpf.maps.psock import VERDICTS, Psock, SentMessage
+from bpf.packet.message import SkMsg
 from simkernel.kernel.face import Steps
 from simkernel.net.calls.transfer import on_its_way, send
 from simkernel.net.core.message import Message
@@ -21,10 +23,10 @@ from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.core.sock import SEND_SHUTDOWN, Sock
 from simkernel.net.ipv4.tcp_output import push
-from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.ipv4.tcp_sock import TcpSock, tcp_sk
 from simkernel.observe.face import WatchedKernel
 
-MESSAGE = "sk_msg"
+PAGE_FRAG = 32768  # bytes of what is sent that lie together
 
 
 class SocketJudges:
@@ -119,70 +121,104 @@ class SocketJudges:
     # ---- what is sent ----
 
     def judge_sent(self, sk: Sock, data: bytes, flags: int) -> Steps[int]:
-        """tcp_bpf_sendmsg(), tcp_bpf_send_verdict(): bytes taken, or -errno."""
+        """tcp_bpf_sendmsg(): bytes taken, or -errno."""
         psock = self.bpf.psocks[sk.addr]
-        left, psock.corked = psock.corked + data, bytearray()
-        corked = bool(psock.cork_wish)
-        psock.cork_bytes = max(psock.cork_bytes - len(data), 0)
+        if psock.cork is None:
+            message = SentMessage([data[at : at + PAGE_FRAG] for at in range(0, len(data), PAGE_FRAG)])
+        else:
+            message = psock.cork
+            if message.pieces and message.grows:
+                message.pieces[-1] += data
+            else:
+                message.pieces.append(data)
+                message.grows = True
         if psock.cork_bytes:
-            psock.corked = left
-            return len(data)
-        while left:
+            psock.cork_bytes = max(psock.cork_bytes - len(data), 0)
+            if psock.cork_bytes:
+                return len(data)
+            psock.verdict = None
+        sock = tcp_sk(self.k, sk.addr)
+        before = sock.snd_nxt
+        ret = yield from self._judge_message(psock, sk, message, len(data), flags)
+        if sock.snd_nxt != before and not sock.sent:  # release_sock(): it was acknowledged meanwhile
+            yield from push(self.k, sock)
+        return ret
+
+    def _judge_message(self, psock: Psock, sk: Sock, message: SentMessage, copied: int, flags: int) -> Steps[int]:
+        """tcp_bpf_send_verdict(): a program may make a message longer or shorter, which is not told to who sent it."""
+        added = 0
+        while True:
             if psock.verdict is None:
-                self._ask(psock, sk, left)
-                if psock.cork_wish > len(left):
-                    psock.corked, psock.cork_bytes, psock.verdict = left, psock.cork_wish - len(left), None
-                    return len(data)
-            size = min(len(left), psock.apply_bytes or len(left))
-            part = bytes(left[:size])
-            del left[:size]
+                before = message.size
+                self._ask(psock, sk, message)
+                added = before - message.size
+            if message.said["cork_bytes"] > message.size:
+                psock.cork_bytes, psock.cork = message.said["cork_bytes"] - message.size, message
+                return copied
+            size = min(message.size, psock.apply_bytes or message.size)
             assert psock.verdict is not None
-            verdict = psock.verdict
-            psock.apply_bytes = max(psock.apply_bytes - size, 0)
-            error = yield from self._carry(sk, part, flags, *verdict)
-            if error == -EACCES:  # once dropped, always dropped: nobody is asked again
-                return max(len(data) - size, 0) or error
+            answer, redirect, where = psock.verdict
+            if answer != uapi.SK_PASS:  # once dropped, always dropped: nobody is asked again
+                psock.apply_bytes = max(psock.apply_bytes - size, 0)
+                if message is psock.cork:
+                    psock.cork = SentMessage()
+                copied -= size + added
+                return copied if copied > 0 else -EACCES
+            corked = bool(redirect) and psock.cork is not None
+            if corked:
+                psock.cork = None
+            error = yield from self._carry(sk, message.take(size), flags, redirect, where)
+            if not error or redirect:
+                psock.apply_bytes = max(psock.apply_bytes - size, 0)
+            if error and not corked:
+                copied -= size + message.size
+                return copied if copied > 0 else error
             if not psock.apply_bytes:
                 psock.verdict = None
-            if error:
-                return max(len(data) - len(left) - size, 0) or error
-            if verdict[1] or not corked:
-                psock.cork_wish = 0
-        return len(data)
+            if corked or not message.pieces:
+                return copied
 
-    def _ask(self, psock: Psock, sk: Sock, data: bytearray) -> None:
+    def _ask(self, psock: Psock, sk: Sock, message: SentMessage) -> None:
         """sk_psock_msg_verdict(): the program sees, and may change, the bytes, or waits for so many before it judges."""
         kernel, mem = self.bpf.host.structs, self.bpf.mem
-        with self.bpf.scratch(kernel.sizeof(MESSAGE)) as address, self.bpf.scratch(len(data)) as buffer:
-            mem.write(buffer, bytes(data))
-            ctx = KernelStruct(self.bpf.host, address)
-            ctx.struct = MESSAGE
-            values = {"data": buffer, "data_end": buffer + len(data), "sk": sk.addr, "sg.size": len(data), "sg.end": 1,
-                      "cork_bytes": psock.cork_wish}  # fmt: skip
-            for name, value in values.items():
+        with ExitStack() as memory, self.bpf.scratch(kernel.sizeof(SkMsg.struct)) as address:
+            ctx = SkMsg(self.bpf.host, address, self.bpf.message_pages)
+            laid = []
+            for piece in message.pieces:
+                laid.append((memory.enter_context(self.bpf.scratch(len(piece))), len(piece)))
+                mem.write(laid[-1][0], piece)
+            ctx.lay(laid)
+            ctx.set("sk", sk.addr)
+            for name, value in message.said.items():
                 ctx.set(name, value)
-            ctx.write(ctx.at("sg.data"), "scatterlist.dma_address", buffer)
-            answer = psock.progs[uapi.BPF_SK_MSG_VERDICT].run(address)
-            data[:] = mem.read(buffer, len(data))
-            psock.verdict = answer, ctx.get("sk_redir"), ctx.get("flags")
-            psock.apply_bytes = ctx.get("apply_bytes")
-            psock.cork_wish = ctx.get("cork_bytes")
+            try:
+                answer = psock.progs[uapi.BPF_SK_MSG_VERDICT].run(address)
+                pieces = ctx.pieces()
+                message.pieces = [ctx.bytes_of([piece]) for piece in pieces]
+                message.grows &= bool(laid and pieces) and sum(pieces[-1]) == sum(laid[-1])
+            finally:
+                for page in self.bpf.message_pages:
+                    mem.free(page)
+                self.bpf.message_pages.clear()
+            message.said = {name: ctx.get(name) for name in message.said}
+            psock.verdict = answer, message.said["sk_redir"], message.said["flags"]
+            psock.apply_bytes = message.said["apply_bytes"]
 
-    def _carry(self, sk: Sock, part: bytes, flags: int, answer: int, redirect: int, where: int) -> Steps[int]:
-        """As the verdict says; 0 or -errno.  EACCES: dropped; EPIPE: the other socket is gone."""
-        if answer != uapi.SK_PASS:
-            return -EACCES
-        if not redirect:
-            message = Message(self.k, part, b"", flags)
-            with on_its_way(self.k, message):
-                ret = yield self.k.call("tcp_sendmsg_locked", sk.addr, message.addr, len(part))
-            return min(ret, 0)
-        target = self.k.net.socks.get(redirect)
-        if target is None or redirect not in self.bpf.psocks:
+    def _carry(self, sk: Sock, taken: tuple[list[bytes], bool], flags: int, redirect: int, where: int) -> Steps[int]:
+        """To its peer or another socket; 0 or -errno.  EPIPE: the other socket is gone."""
+        pieces, part_of_last = taken
+        target = self.k.net.socks.get(redirect) if redirect else sk
+        if target is None or (redirect and redirect not in self.bpf.psocks):
             return -EPIPE
-        if where & uapi.BPF_F_INGRESS:
-            skb = yield from self._packet(part, target)
+        if redirect and where & uapi.BPF_F_INGRESS:
+            skb = yield from self._packet(b"".join(pieces), target)
             yield from self._redirect(target, skb)
-        else:
-            yield from self._send(target, part)
+            return 0
+        for number, piece in enumerate(pieces, 1):
+            more = MSG_MORE if part_of_last and number == len(pieces) else 0
+            message = Message(self.k, piece, b"", flags | more)
+            with on_its_way(self.k, message):
+                ret = yield self.k.call("tcp_sendmsg_locked", target.addr, message.addr, len(piece))
+            if ret < 0:
+                return ret
         return 0

@@ -26,7 +26,17 @@ from arch.abi.inet import (
     TCP_SYN_RECV,
     TCP_SYN_SENT,
 )
-from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC, MSG_DONTWAIT, MSG_FASTOPEN, MSG_OOB, MSG_PEEK, MSG_WAITALL
+from arch.abi.socket import (
+    AF_INET,
+    AF_INET6,
+    AF_UNSPEC,
+    MSG_DONTWAIT,
+    MSG_FASTOPEN,
+    MSG_MORE,
+    MSG_OOB,
+    MSG_PEEK,
+    MSG_WAITALL,
+)
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import Message
@@ -187,7 +197,7 @@ def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
         sent += len(chunk)
         if message.flags & MSG_OOB and sent == size:
             mark_urgent(sock)
-        yield from push(k, sock)
+        yield from push(k, sock, bool(message.flags & MSG_MORE))
     return sent
 
 

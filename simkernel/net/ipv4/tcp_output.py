@@ -36,6 +36,7 @@ from simkernel.net.ipv4.tcp_sock import (
 
 TCP_RTO_MAX_NS = 120 * 10**9
 TCP_NODELAY, TCP_REPAIR_OPTION = (6, 1), (6, 19)  # SOL_TCP
+TCP_NAGLE_CORK = 2
 
 
 def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
@@ -114,14 +115,21 @@ def initial_timeout(k: NetKernel, sk: TcpSock, fullsock: bool = True) -> None:
         sk.rto_ns = min(ticks * TICK_NSEC, TCP_RTO_MAX_NS)
 
 
-def push(k: NetKernel, sk: TcpSock) -> Body:
-    """`yield from`: send what the windows let through.  __tcp_push_pending_frames()."""
+def push(k: NetKernel, sk: TcpSock, more: bool = False) -> Body:
+    """`yield from`: send what the windows let through, whole segments only if `more` is to come.  tcp_push()."""
     if sk.unsent or sk.fin_wanted:
-        yield k.call("tcp_write_xmit", sk.addr, sk.mss, 0, 0, 0)
+        yield k.call("tcp_write_xmit", sk.addr, sk.mss, TCP_NAGLE_CORK if more else 0, 0, 0)
         if k.net.socks.get(sk.addr) is sk and sk.unsent and not sk.sent and sk.pending != Pending.PROBE0:
             sk.pending = Pending.PROBE0  # tcp_check_probe_timer(): the window may open unheard
             k.timers.mod(sk.timer, k.clock.now_ns + min(sk.rto_ns << sk.backoff, TCP_RTO_MAX_NS))
     return 0
+
+
+def _waits(sk: TcpSock, nonagle: int) -> bool:
+    """tcp_nagle_test() of a small segment."""
+    if sk.fin_wanted or sk.snd_up is not None:
+        return False
+    return nonagle == TCP_NAGLE_CORK or bool(not nonagle and sk.sent and not sk.options.get(TCP_NODELAY))
 
 
 @kernel_function(
@@ -135,8 +143,7 @@ def tcp_write_xmit(k: NetKernel, sk: int, mss_now: int, nonagle: int, push_one: 
         room = sock.snd_wnd - ((sock.snd_nxt - sock.snd_una) & U32_MAX)
         if room <= 0 or len(sock.sent) >= sock.cwnd:
             break
-        small = len(sock.unsent) < mss_now and sock.sent
-        if small and not (nonagle or sock.fin_wanted or sock.snd_up is not None or sock.options.get(TCP_NODELAY)):
+        if len(sock.unsent) < mss_now and _waits(sock, nonagle):
             break
         size = min(mss_now, room, len(sock.unsent))
         data = bytes(sock.unsent[:size])
