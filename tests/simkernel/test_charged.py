@@ -416,3 +416,38 @@ def test_an_instance_gives_its_room_back() -> None:
         charged = m.kernel.physical.charged
         m.wait(m.workload(body))
         assert m.kernel.physical.charged == charged
+
+
+def test_routes_and_rules_count_and_go_with_their_namespace() -> None:
+    """Asked for over rtnetlink: blackholes have no device that would take them along."""
+
+    def request(kind: int, body: bytes, *attributes: tuple[int, bytes]) -> bytes:
+        body += b"".join(struct.pack("<HH", 4 + len(value), number) + value for number, value in attributes)
+        return struct.pack("<IHHII", 16 + len(body), kind, 0x605, 0, 0) + body  # REQUEST | ACK | CREATE | EXCL
+
+    with simkernel.boot() as m:
+        physical, seen = m.kernel.physical, list[int]()
+
+        def body(u: Calls) -> Story:
+            yield u.unshare(0x40000000)  # CLONE_NEWNET
+            before, data = physical.charged, u.alloc(256)
+            fd = yield u.socket(16, 3, 0)
+
+            def ask(message: bytes) -> Story:
+                u.write_memory(data, message)
+                assert (yield u.sendto(fd, data, len(message), 0, 0, 0)) == len(message)
+                assert (yield u.recvfrom(fd, data, 256, 0, 0, 0)) > 0
+                assert struct.unpack("<i", u.read_memory(data + 16, 4)) == (0,)
+
+            for i in range(100):
+                route = struct.pack("<8BI", 2, 32, 0, 0, 254, 4, 0, 6, 0)  # RTN_BLACKHOLE
+                yield from ask(request(24, route, (1, bytes([10, 0, 0, i]))))
+                rule = struct.pack("<8BI", 2, 0, 0, 0, 254, 0, 0, 1, 0)
+                yield from ask(request(32, rule, (6, struct.pack("<I", 1000 + i))))
+            yield u.close(fd)
+            seen.append(physical.charged - before)
+
+        before = physical.charged
+        assert m.wait(m.workload(body)).status == 0
+        assert 100 * 800 < seen[0] < 100 * 1600
+        assert physical.charged - before < 4096

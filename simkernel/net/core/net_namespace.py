@@ -20,7 +20,7 @@ def setup_net(k: NetKernel, namespace: Namespace) -> Net:
     """setup_net(): the struct, what every family begins with, and a loopback that is down."""
     view = k.new("struct net")
     k.net.last_cookie += 1
-    net = Net(view.addr, namespace, k.net.last_cookie)
+    net = Net(view.addr, namespace, k.net.last_cookie, k.mm.charge)
     for member, value in (
         ("ns.inum", namespace.ino), ("net_cookie", net.cookie), ("user_ns", ns_address(k, namespace.owner)),
         ("ns.count.refs.counter", 1), ("passive.refs.counter", 1), ("hash_mix", k.net.own_random.getrandbits(32)),
@@ -62,6 +62,8 @@ def cleanup_net(k: NetKernel, net: Net) -> None:
         number = other.peers.pop(net.addr, None)
         if number is not None:
             k.net.announce.namespace_id(other, number, gone=True)
+    net.ipv4.give_back()
+    net.ipv6.give_back()
     del k.net.spaces[net.addr]
     k.mem.free(net.addr)
 

@@ -148,6 +148,7 @@ class Route:
     expires_ns: int | None = None
     congestion: str = ""  # RTAX_CC_ALGO
     addr: int = 0  # struct fib6_info, made for programs that walk it
+    charged: int = 0  # bytes of memory
 
     @property
     def dev(self) -> NetDevice | None:
@@ -155,11 +156,17 @@ class Route:
         return self.nexthops[0].dev if self.nexthops else None
 
 
+# Bytes of memory, as the host's Python takes them: more than the kernel's slabs.
+ROUTE_SIZE = 512
+NEXTHOP_SIZE = 192
+RULE_SIZE = 384
+
+
 class RouteTable:
     """struct fib_table, struct fib6_table: routes by prefix."""
 
-    def __init__(self, number: int, bits: int) -> None:
-        self.number, self.bits = number, bits
+    def __init__(self, number: int, bits: int, charge: Callable[[int], None]) -> None:
+        self.number, self.bits, self.charge = number, bits, charge
         self.by_length: dict[int, dict[int, list[Route]]] = {}
         self.lengths: tuple[int, ...] = ()  # longest first
 
@@ -169,13 +176,17 @@ class RouteTable:
         return self.by_length.get(prefix, {}).get(key, [])
 
     def insert(self, route: Route, position: int) -> None:
-        """Put a route among those of its prefix."""
+        """Put a route among those of its prefix.  KernelError(ENOMEM)."""
+        size = ROUTE_SIZE + NEXTHOP_SIZE * len(route.nexthops)
+        self.charge(size)
+        route.charged = size
         rows = self.by_length.setdefault(route.prefix, {})
         rows.setdefault(int.from_bytes(route.dst, "big") >> self.bits - route.prefix, []).insert(position, route)
         self.lengths = tuple(sorted(self.by_length, reverse=True))
 
     def remove(self, route: Route) -> None:
         """Take a route out."""
+        self.charge(-route.charged)
         for way in route.nexthops:
             way.drop_tunnel()
         rows = self.by_length[route.prefix]
@@ -260,6 +271,7 @@ class Inet:
     """struct netns_ipv4, struct netns_ipv6: what one protocol family has in one namespace."""
 
     bits: int
+    charge: Callable[[int], None]  # kmalloc(), kfree() of so many bytes.  KernelError(ENOMEM)
     tables: dict[int, RouteTable] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)  # by priority
     custom_rules: bool = False
@@ -272,6 +284,14 @@ class Inet:
     ident: int = 0
     mib: Counter[str] = field(default_factory=Counter)
 
+    def give_back(self) -> None:
+        """The namespace ends: what devices did not take with them."""
+        for table in self.tables.values():
+            for route in table.routes():
+                table.remove(route)
+        self.charge(-RULE_SIZE * len(self.rules))
+        self.rules = []
+
     def changed(self) -> None:
         """rt_cache_flush(): what was looked up holds no longer."""
         self.generation += 1
@@ -281,13 +301,13 @@ class Inet:
 class Net:
     """struct net: a network namespace."""
 
-    def __init__(self, addr: int, namespace: Namespace, cookie: int) -> None:
+    def __init__(self, addr: int, namespace: Namespace, cookie: int, charge: Callable[[int], None]) -> None:
         self.addr = addr
         self.namespace, self.cookie = namespace, cookie
         self.devices: dict[int, NetDevice] = {}  # by ifindex
         self.last_ifindex = 0
         self.sysctl: dict[str, int | str] = {}  # by dotted name, behind "net."
-        self.ipv4, self.ipv6 = Inet(32), Inet(128)
+        self.ipv4, self.ipv6 = Inet(32, charge), Inet(128, charge)
         self.peers: dict[int, int] = {}  # netns_ids: the address of a struct net -> its number here
         self.conf_all: dict[str, dict[str, int]] = {}  # family -> net.FAMILY.conf.all
         self.conf_default: dict[str, dict[str, int]] = {}

@@ -20,7 +20,7 @@ from arch.abi.rtnetlink import (
 )
 from arch.errors import KernelError
 from arch.records import dataclass
-from simkernel.net.core.netns import Inet, Net, Nexthop, Route, RouteTable, Rule, in_prefix
+from simkernel.net.core.netns import RULE_SIZE, Inet, Net, Nexthop, Route, RouteTable, Rule, in_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ def default_rules(inet: Inet) -> None:
     rows = [(0, RT_TABLE_LOCAL), (32766, RT_TABLE_MAIN)]
     if inet.bits == 32:
         rows.append((32767, RT_TABLE_DEFAULT))
+    inet.charge(RULE_SIZE * len(rows))
     inet.rules = [Rule(priority, table, protocol=RTPROT_KERNEL) for priority, table in rows]
 
 
@@ -64,7 +65,7 @@ def table_of(inet: Inet, number: int) -> RouteTable:
     """fib_new_table()."""
     found = inet.tables.get(number)
     if found is None:
-        found = inet.tables[number] = RouteTable(number, inet.bits)
+        found = inet.tables[number] = RouteTable(number, inet.bits, inet.charge)
     return found
 
 

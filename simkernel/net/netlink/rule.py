@@ -41,7 +41,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC
 from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
-from simkernel.net.core.netns import Inet, Rule
+from simkernel.net.core.netns import RULE_SIZE, Inet, Rule
 from simkernel.net.core.rules import table_of
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink import policy
@@ -204,6 +204,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
             rule.table = _free_table(inet)
         table_of(inet, rule.table)
     at = next((i for i, r in enumerate(inet.rules) if r.priority > rule.priority), len(inet.rules))
+    inet.charge(RULE_SIZE)
     inet.rules.insert(at, rule)
     _resolve(inet)
     inet.custom_rules = True
@@ -235,6 +236,7 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
             if found.flags & FIB_RULE_PERMANENT:
                 raise KernelError(EPERM)
             inet.rules.remove(found)
+            inet.charge(-RULE_SIZE)
             _resolve(inet)
             inet.changed()
             k.net.announce.rule(request.net, family, found, gone=True)
