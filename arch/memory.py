@@ -549,3 +549,11 @@ class FlatMemory:
         size = self._sizes.pop(addr)
         self._free.setdefault(size, []).append(addr)
         self.live_objects -= 1
+
+    def alloc_pages(self, count: int = 1) -> int:
+        """Pages; nobody else has them here."""
+        return self.alloc(count << PAGE_SHIFT, PAGE_SIZE)
+
+    def free_pages(self, addr: int, count: int = 1) -> None:
+        """Give them back."""
+        self.free(addr)

@@ -58,6 +58,12 @@ class KernelMem(Memory, Protocol):
     def free(self, addr: int) -> None:
         """Give them back."""
 
+    def alloc_pages(self, count: int = 1) -> int:
+        """Zeroed pages that are counted, so that user space may have them, too; their address.  ENOMEM."""
+
+    def free_pages(self, addr: int, count: int = 1) -> None:
+        """One user of them less."""
+
     def charge(self, size: int) -> None:
         """Count `size` bytes that Linux has in memory and we keep elsewhere; negative gives back.  ENOMEM."""
 

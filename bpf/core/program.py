@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from arch.abi.errno import EINVAL
@@ -35,8 +35,10 @@ from bpf.isa.insn import (
     encode,
 )
 from bpf.isa.registers import BUDGET_AT, TAIL_CALLS_AT
+from bpf.maps.arena import ArenaMap
 from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
+from bpf.run.arena import ArenaProgram
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_registers
 from bpf.run.native_call import Constant, NativeCall
@@ -158,12 +160,15 @@ class BpfProg(Prog):
 
     # ---- making it run ----
 
-    def _engine(self, fast: bool) -> type[Program]:
+    def _engine(self, fast: bool) -> Callable[..., Program]:
+        arena = next((used for used in self.used_maps if isinstance(used, ArenaMap)), None)
+        if arena is not None:
+            return partial(ArenaProgram, arena=arena, clears_missing=rules_of(self.bpf.version).arena_signed_loads)
         classic = self.bpf.version.before(CLASSIC_UNTIL)
         usual = JitProgram if self.jited and fast and not classic and self.bpf.intercept is None else Program
         return self.program_class or usual
 
-    def _make_program(self, make: type[Program], fast: bool) -> Program:
+    def _make_program(self, make: Callable[..., Program], fast: bool) -> Program:
         return make(
             self.insns,
             self._memory(),

@@ -171,6 +171,7 @@ MODULES = (
     "stack",
     "dynptr",
     "objects",
+    "arena",
     "kernel_objects",
     "ringbuf",
     "perf",

@@ -20,9 +20,6 @@ NOT_VERIFIED: Final = frozenset(
         "bpf_res_spin_unlock",
         "bpf_res_spin_lock_irqsave",
         "bpf_res_spin_unlock_irqrestore",
-        "bpf_arena_alloc_pages",
-        "bpf_arena_free_pages",
-        "bpf_arena_reserve_pages",
         "__bpf_trap",
         "bpf_stream_vprintk",
         "bpf_dynptr_from_file",
@@ -115,6 +112,9 @@ WITH_BODY: Final = frozenset(
         "bpf_strstr",
         "bpf_strspn",
         "bpf_strcspn",
+        "bpf_arena_alloc_pages",
+        "bpf_arena_free_pages",
+        "bpf_arena_reserve_pages",
     ]
 )
 

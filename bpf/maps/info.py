@@ -63,4 +63,7 @@ class MapInfo:
     value_read: Callable[[int, int], int] | None = None  # (offset, size) of a frozen read-only map -> value
     bypass_spec_v1: bool = True
     map_extra: int = 0
+    area: Callable[[], tuple[int, int]] | None = (
+        None  # of an arena: its first address in user space, and the one behind its last
+    )
     owner: object = None  # the map itself, for whoever made the request

@@ -6,13 +6,14 @@ from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.maps import array, hash, lpm, lru_hash, net, queue, ringbuf, sock_map, stackmap, storage, struct_ops
+from bpf.maps import arena, array, hash, lpm, lru_hash, net, queue, ringbuf, sock_map, stackmap, storage, struct_ops
 from bpf.maps.base import Board, BpfMap, MapAttr
 from bpf.maps.rows import MAP_TYPES, MapType
 
 __all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types", "row_of"]
 
 MODULES = (
+    arena,
     array,
     hash,
     lpm,

@@ -104,7 +104,7 @@ class GuardedMemory:
 class CheckedProgram(BpfProg):
     """A program under suspicion."""
 
-    def _make_program(self, make: type[Program], fast: bool) -> Program:
+    def _make_program(self, make: Callable[..., Program], fast: bool) -> Program:
         self.guard = GuardedMemory(self.bpf.mem)
         program = super()._make_program(make, False)
         call, call_back = program.call_function, program.call_back

@@ -122,6 +122,7 @@ class InsnAux:
     jmp_point: bool = False
     fastcall: bool = False  # stores or loads a register around a call that may keep it
     fastcall_pairs: int = 0  # of such a call that does: how many stores and loads can go
+    narrowed: bool = False  # of 64-bit arithmetic on a pointer into the arena: it becomes 32 bits wide
     iter_next: bool = False  # of a kernel function that asks an iterator for the next thing
 
 
@@ -323,6 +324,7 @@ class Env:
         self.pass_cnt = 0
         self.exception_callback = 0  # number of that function; 0: what is thrown is the program's result
         self.throws = False
+        self.arena: MapInfo | None = None  # of the program
         self.fastcalls = False  # some calls have stores and loads around them that could go
         self.noted_step = 0  # number of the instruction noted last in the path's history
         self.id_gen = 0

@@ -117,6 +117,8 @@ FLAGS: dict[str, tuple[Feature, ...]] = {
         PRESERVE_ELEMS 5.10 792caccc4526
         INNER_MAP      5.10 4a8f87e60f6d
         TOKEN_FD       6.9  a177fc2bf6fd
+        SEGV_ON_FAULT  6.9  317460317a02
+        NO_USER_CONV   6.9  317460317a02
         """,
         "BPF_F_",
     ),

@@ -311,6 +311,8 @@ class Rules:
     null_argument_precise: bool = since(
         "6.12", "-", "a NULL that stands for memory is a precise 0; of 7.0, 6.12.y has it"
     )
+    arena_signed_loads: bool = since("6.18", "-", "loads from arenas may extend a sign")
+    arena_ends_before_size: bool = since("7.2", "-", "the address behind an arena's last byte cannot be loaded")
     constant_keys: bool = since("6.14", "d2102f2f5d75", "an array's element at a known key is there")
     helper_refused_by_type: bool = since(
         "6.10", "786bf0e7e2ec", "a helper that the type of program may not use is told as that"

@@ -73,6 +73,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_BLOOM_FILTER,
 	BPF_MAP_TYPE_USER_RINGBUF,
 	BPF_MAP_TYPE_CGRP_STORAGE, /* since 6.2 */
+	BPF_MAP_TYPE_ARENA, /* since 6.9 */
 };
 enum bpf_prog_type {
 	BPF_PROG_TYPE_UNSPEC,

@@ -9,7 +9,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from arch.abi.errno import EINTR, ENOMEM, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
+from arch.abi.errno import (
+    EFAULT,
+    EINTR,
+    ENOMEM,
+    ENOSYS,
+    ERESTART_RESTARTBLOCK,
+    ERESTARTNOHAND,
+    ERESTARTNOINTR,
+    ERESTARTSYS,
+)
 from arch.abi.hw_breakpoint import DR_TRAP_BITS, HW_BREAKPOINT_X
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import (
@@ -209,7 +218,7 @@ def _handle_mm_fault(k: KernelFace, address: int, flags: int) -> int:
     except KernelError as error:
         if error.errno == ENOMEM:
             return 1
-        return 2
+        return 64 if error.errno == EFAULT else 2
 
 
 @kernel_function(

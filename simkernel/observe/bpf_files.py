@@ -11,6 +11,7 @@ from arch.abi.poll import EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM
 from bpf.board import BtfObject
 from bpf.core.link import IterLink
 from bpf.face import FdObject, Link, Prog
+from bpf.maps.arena import ArenaMap
 from bpf.maps.base import BpfMap
 from bpf.maps.text import has_text, map_text
 from simkernel.fs.bpffs import BPFFS_OBJ_FOPS, BpfInode
@@ -20,6 +21,7 @@ from simkernel.fs.pseudo import release_node
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
+from simkernel.observe.arenas import map_arena
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.fdinfo import bpf_fdinfo
 from simkernel.observe.pages import show_pages
@@ -41,6 +43,9 @@ def bpf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     obj: FdObject = file.private_data
     writable = bool(vma.prot & PROT_WRITE)
     obj.check_mmap(vma.shared and bool(vma.may & PROT_WRITE), writable)  # VM_SHARED: only where the file may be written
+    if isinstance(obj, ArenaMap):
+        map_arena(k, vma, obj)
+        return
     show_pages(k, vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
     vma.dontexpand = True
     vma.may = PROT_READ

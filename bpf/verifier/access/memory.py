@@ -49,6 +49,7 @@ from bpf.verifier.domain.types import (
     MEM_RDONLY,
     NOT_INIT,
     PTR_MAYBE_NULL,
+    PTR_TO_ARENA,
     PTR_TO_BTF_ID,
     PTR_TO_BUF,
     PTR_TO_CTX,
@@ -117,6 +118,8 @@ def may_access_direct_pkt_data(env: Env, meta: CallMeta | None, access: int) -> 
 
 def check_ptr_alignment(env: Env, v: Value, off: int, size: int, strict_once: bool) -> None:
     """The access is aligned, where that is asked for; on the stack it always is."""
+    if v.type == PTR_TO_ARENA:
+        return
     strict = env.strict_alignment or strict_once or v.type == PTR_TO_STACK
     if not strict or size == 1:
         return
@@ -226,6 +229,10 @@ def _returned_by_hook(env: Env) -> Value:
     v.smin, v.smax = v.s32_min, v.s32_max = lsm_result_range(env.facts.attach_func_name)
     reg_bounds_sync(v)
     return v
+
+
+def _access_arena(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
+    _loaded(env, value_regno, access == READ)  # where nothing is, a load gives 0 and a store does nothing
 
 
 def _access_stack(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
@@ -397,7 +404,7 @@ def _access_map_ptr(env: Env, regno: int, off: int, size: int, access: int, valu
 
 # Pointers whose loads and stores are rewritten, each its own way.
 _REWRITTEN: Final = frozenset(
-    {PTR_TO_CTX, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK, PTR_TO_BTF_ID}
+    {PTR_TO_CTX, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK, PTR_TO_BTF_ID, PTR_TO_ARENA}
 )
 
 
@@ -427,6 +434,7 @@ _EXACT: Final = {
     PTR_TO_XDP_SOCK: _access_sock,
     PTR_TO_TP_BUFFER: _access_tp_buffer,
     CONST_PTR_TO_MAP: _access_map_ptr,
+    PTR_TO_ARENA: _access_arena,
 }
 _WITH_FLAGS: Final = {PTR_TO_BTF_ID: _access_btf, PTR_TO_BUF: _access_buffer}
 

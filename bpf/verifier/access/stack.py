@@ -46,6 +46,7 @@ from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
     NOT_INIT,
+    PTR_TO_ARENA,
     PTR_TO_BTF_ID,
     PTR_TO_BUF,
     PTR_TO_CTX,
@@ -72,7 +73,7 @@ from bpf.verifier.lines.source import verbose_linfo
 _SPILLABLE: Final = frozenset({
     PTR_TO_MAP_VALUE, PTR_TO_STACK, PTR_TO_CTX, PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_PACKET_END,
     PTR_TO_FLOW_KEYS, CONST_PTR_TO_MAP, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK,
-    PTR_TO_BTF_ID, PTR_TO_BUF, PTR_TO_MEM, PTR_TO_FUNC, PTR_TO_MAP_KEY,
+    PTR_TO_BTF_ID, PTR_TO_BUF, PTR_TO_MEM, PTR_TO_FUNC, PTR_TO_MAP_KEY, PTR_TO_ARENA,
 })
 # fmt: on
 

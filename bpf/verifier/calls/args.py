@@ -76,6 +76,7 @@ from bpf.verifier.domain.types import (
     NON_OWN_REF,
     OBJ_RELEASE,
     PTR_MAYBE_NULL,
+    PTR_TO_ARENA,
     PTR_TO_BTF_ID,
     PTR_TO_BUF,
     PTR_TO_CTX,
@@ -185,6 +186,7 @@ _ANY_OFFSET_6_2: Final = _ANY_OFFSET | {
     PTR_TO_MEM | MEM_RINGBUF | MEM_RDONLY,
     PTR_TO_MEM | PTR_UNTRUSTED | MEM_RDONLY,
     PTR_TO_DYNPTR,
+    PTR_TO_ARENA,
 }
 _OBJECTS_6_2: Final = frozenset(
     PTR_TO_BTF_ID | flags

@@ -155,6 +155,8 @@ def _check_pointer(env: Env, call: KfuncCall, i: int, pointer: BtfType, v: Value
     check = _kind_of(env, call, i, pointer, ref, v)
     if check is None:
         return 1
+    if check is _map and base_type(v.type) not in (CONST_PTR_TO_MAP, PTR_TO_BTF_ID):
+        env.reject(EINVAL, f"pointer in R{i + 1} isn't map pointer")
     if check in (_allocated, _object, _map) and call.relies and not is_trusted(env, v):
         if not call.has(kfuncs.KF_RCU):
             env.reject(EINVAL, f"R{i + 1} must be referenced or trusted")
@@ -356,8 +358,6 @@ def _iterator(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
 
 
 def _map(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
-    if base_type(v.type) != CONST_PTR_TO_MAP and base_type(v.type) != PTR_TO_BTF_ID:
-        env.reject(EINVAL, f"pointer in R{i + 1} isn't map pointer")
     if base_type(v.type) == CONST_PTR_TO_MAP:
         m = v.map
         if call.map is not None and m.record is not None and m.record.has(WORKQUEUE):

@@ -41,7 +41,7 @@ _OBJECT_MAKERS: Final = ("bpf_obj_new", "bpf_percpu_obj_new", "bpf_refcount_acqu
 
 def check_call(env: Env, call: KfuncCall) -> None:
     """One call on one path, all but the liveness of arguments."""
-    if call.name in NOT_VERIFIED or call.flags & kfuncs.NOT_MODELLED:
+    if call.name in NOT_VERIFIED:
         env.reject(ENOTSUPP, f"{call.name}() is not simulated")
     if call.has(kfuncs.KF_DESTRUCTIVE) and "sys_boot" not in env.caps:
         env.reject(EACCES, "destructive kfunc calls require CAP_SYS_BOOT capability")

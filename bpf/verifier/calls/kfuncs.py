@@ -22,7 +22,6 @@ KF_ITER_NEW = FLAGS["iter_new"]
 KF_ITER_NEXT = FLAGS["iter_next"]
 KF_ITER_DESTROY = FLAGS["iter_destroy"]
 KF_RCU_PROTECTED = FLAGS["rcu_protected"]
-NOT_MODELLED = FLAGS["arena_ret"] | FLAGS["arena_arg1"] | FLAGS["arena_arg2"]
 
 load_all()  # each import declares rows
 

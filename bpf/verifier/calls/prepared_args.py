@@ -31,12 +31,14 @@ from bpf.verifier.domain.state import Reg, Value, known_zero
 from bpf.verifier.domain.types import (
     ARG_ANYTHING,
     ARG_DONTCARE,
+    ARG_PTR_TO_ARENA,
     ARG_PTR_TO_BTF_ID,
     ARG_PTR_TO_CTX,
     ARG_PTR_TO_DYNPTR,
     ARG_PTR_TO_MEM,
     MEM_RDONLY,
     PTR_MAYBE_NULL,
+    PTR_TO_ARENA,
     PTR_TO_BTF_ID,
     PTR_TO_CTX,
     PTR_TO_DYNPTR,
@@ -50,6 +52,7 @@ from bpf.verifier.env import Env, FuncArg, Rejected
 
 TAG_PREFIX: Final = "arg:"
 TAG_CTX, TAG_NONNULL, TAG_TRUSTED, TAG_NULLABLE, TAG_UNTRUSTED = "ctx", "nonnull", "trusted", "nullable", "untrusted"
+TAG_ARENA: Final = "arena"
 _DYNPTR: Final = ARG_PTR_TO_DYNPTR | MEM_RDONLY
 _WORDS_AS_CTX: Final = (uapi.BPF_TRACE_RAW_TP, uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
 
@@ -121,13 +124,11 @@ def _known_tags(env: Env, words: list[str], is_global: bool, i: int) -> frozense
     for word in words:
         if not is_global:
             env.reject(EOPNOTSUPP, f"arg#{i} type tag is not supported in static functions")
-        known = word in (TAG_CTX, TAG_NONNULL, TAG_TRUSTED, TAG_NULLABLE, "arena") or (
+        known = word in (TAG_CTX, TAG_NONNULL, TAG_TRUSTED, TAG_NULLABLE, TAG_ARENA) or (
             word == TAG_UNTRUSTED and env.rules.untrusted_tag
         )
         if not known:
             env.reject(EOPNOTSUPP, f"arg#{i} has unsupported set of tags")
-        if word == "arena":
-            env.reject(EOPNOTSUPP, "arenas are not simulated")
     return frozenset(words)
 
 
@@ -159,6 +160,10 @@ def _argument(env: Env, btf: Btf, t: BtfType, tags: frozenset[str], is_global: b
     if TAG_UNTRUSTED in tags:
         _only(env, tags, frozenset({TAG_UNTRUSTED}), i)
         return _untrusted(env, target, i)
+    if TAG_ARENA in tags:
+        if len(tags) > 1:
+            env.reject(EINVAL, f"arg#{i} arena cannot be combined with any other tags")
+        return FuncArg(ARG_PTR_TO_ARENA)
     if not is_global:
         env.reject(EINVAL)
     _only(env, tags, frozenset({TAG_NONNULL}), i)
@@ -251,6 +256,9 @@ def _check_register(env: Env, v: Value, i: int, arg: FuncArg) -> None:
     if kind == ARG_ANYTHING:
         if v.type != SCALAR_VALUE:
             env.reject(EINVAL, f"R{regno} is not a scalar")
+    elif kind == ARG_PTR_TO_ARENA:
+        if v.type not in (PTR_TO_ARENA, SCALAR_VALUE):
+            env.reject(EINVAL, f"R{regno} is not a pointer to arena or scalar.")
     elif arg.arg_type & PTR_UNTRUSTED:
         return  # anything: what is read through it is probed
     elif kind == ARG_PTR_TO_CTX:
@@ -281,7 +289,7 @@ def enter(env: Env, subprog: int, regs: list[Reg]) -> None:
     """Registers at the start of a global function: do_check_common()."""
     for i, arg in enumerate(prepare(env, subprog)):
         reg, kind, maybe = regs[i + 1], base_type(arg.arg_type), arg.arg_type & PTR_MAYBE_NULL
-        if kind == ARG_ANYTHING:
+        if kind in (ARG_ANYTHING, ARG_PTR_TO_ARENA):
             reg.value = reg.value.with_type(SCALAR_VALUE)
             mark_unknown(env, reg)
         elif kind == ARG_PTR_TO_CTX:

@@ -34,6 +34,7 @@ from bpf.verifier.domain.types import (
     MEM_RINGBUF,
     MEM_USER,
     PTR_MAYBE_NULL,
+    PTR_TO_ARENA,
     PTR_TO_BTF_ID,
     PTR_TO_DYNPTR,
     PTR_TO_MAP_KEY,
@@ -166,6 +167,8 @@ def _value_text(frame: FuncState, v: Value, precise: bool, folded: bool) -> str:
             return mark + signed(as_s64(v.var_off[0]))
         return f"{mark}scalar({_attributes(v, folded)})"
     name = type_name(v.type)
+    if v.type == PTR_TO_ARENA:
+        return name
     if v.type == PTR_TO_STACK:
         if v.frameno != frame.frameno:
             name += f"[{v.frameno}]"

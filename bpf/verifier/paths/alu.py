@@ -51,6 +51,7 @@ from bpf.verifier.domain.tnum import tnum_add, tnum_bswap, tnum_sub, tnum_text
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
     PTR_MAYBE_NULL,
+    PTR_TO_ARENA,
     PTR_TO_FLOW_KEYS,
     PTR_TO_MAP_VALUE,
     PTR_TO_PACKET,
@@ -160,6 +161,8 @@ def _check_binary(env: Env, insn: Insn, op: int) -> None:
 
 def _adjust_reg(env: Env, insn: Insn, op: int, dst: Reg) -> None:
     """adjust_reg_min_max_vals(): pointer or scalar, by what the two operands are."""
+    if _is_of_arena(env, insn, dst):
+        return
     dst_is_pointer = dst.value.type != SCALAR_VALUE
     before = dst.value
     links = env.rules.constants_linked
@@ -195,6 +198,18 @@ def _adjust_reg(env: Env, insn: Insn, op: int, dst: Reg) -> None:
     _adjust_scalar(env, insn, op, dst, operand)
     if links:
         _link(env, insn, op, dst, before, operand)
+
+
+def _is_of_arena(env: Env, insn: Insn, dst: Reg) -> bool:
+    """Any arithmetic makes another pointer into the arena, of 32 bits."""
+    src = env.regs[insn.src_reg] if insn.src_kind == BPF_X else dst
+    if PTR_TO_ARENA not in (dst.value.type, src.value.type):
+        return False
+    if dst.value.type != PTR_TO_ARENA:
+        dst.copy_register_state(src)
+    dst.subreg_def = env.insn_idx + 1
+    env.aux[env.insn_idx].narrowed |= insn.cls == BPF_ALU64
+    return True
 
 
 def _link(env: Env, insn: Insn, op: int, dst: Reg, before: Value, operand: Value) -> None:

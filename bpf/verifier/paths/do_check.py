@@ -58,7 +58,7 @@ from bpf.verifier.calls.kfunc import check_kfunc_call
 from bpf.verifier.calls.sections import check_sections_in, check_sections_left
 from bpf.verifier.calls.subprog import check_func_call, prepare_func_exit
 from bpf.verifier.context.ctx import HAS_GEN_LD_ABS
-from bpf.verifier.domain.state import Reg, Value, VerifierState, known_scalar, known_zero
+from bpf.verifier.domain.state import UNKNOWN, Reg, Value, VerifierState, known_scalar, known_zero
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
     PTR_TO_BTF_ID,
@@ -190,6 +190,8 @@ def _map_pointer(env: Env, kind: int) -> Value:
     aux = env.aux[env.insn_idx]
     m = env.used_maps[aux.map_index]
     if kind in (BPF_PSEUDO_MAP_VALUE, BPF_PSEUDO_MAP_IDX_VALUE):
+        if m.area is not None:
+            return UNKNOWN
         locked = m.spin_lock_off >= 0 and not env.rules.fields_recorded  # since 6.2 it is one value (d0d78c1df9b1)
         number = env.new_id() if locked else 0
         return known_zero(PTR_TO_MAP_VALUE, m, off=aux.map_off, number=number)

@@ -142,7 +142,7 @@ def _alu_result(insn: Insn, dst: Known, src: Known) -> Known:
     imm = insn.imm & U64_MAX
     found = UNKNOWN
     if op == BPF_MOV:
-        found = Known("number", imm) if by_number else src
+        found = Known("number", imm) if by_number else UNKNOWN if insn.off else src
     elif op in (BPF_ADD, BPF_SUB) and by_number and dst.kind in ("number", "value"):
         found = dst._replace(number=(dst.number + (insn.imm if op == BPF_ADD else -insn.imm)) & U64_MAX)
     elif op == BPF_AND:

@@ -5,7 +5,7 @@ check_alu_op() of kernel/bpf/verifier.c, its part for BPF_MOV.
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from typing import Final
 
 from arch.abi.errno import EACCES, EINVAL
 from arch.abi.limits import U32_MAX, U64_MAX
@@ -15,7 +15,7 @@ from bpf.verifier.access.stack import assign_id
 from bpf.verifier.domain.bounds import reg_bounds_sync, zext_32_to_64
 from bpf.verifier.domain.sign_extend import extend32, extend64
 from bpf.verifier.domain.state import ADD_CONST, DEF_NOT_SUBREG, REG_LIVE_WRITTEN, UNKNOWN, Reg, known_scalar
-from bpf.verifier.domain.types import SCALAR_VALUE
+from bpf.verifier.domain.types import PTR_TO_ARENA, SCALAR_VALUE
 from bpf.verifier.env import Env
 
 _NARROW: Final = {BPF_ALU: (8, 16), BPF_ALU64: (8, 16, 32)}  # bits whose sign a move may extend
@@ -27,6 +27,7 @@ def check_mov(env: Env, insn: Insn) -> None:
     extends = from_reg and env.rules.sign_extension and insn.off in _NARROW[insn.cls]
     if from_reg and insn.off == BPF_ADDR_SPACE_CAST and insn.cls == BPF_ALU64 and env.rules.space_casts:
         _cast_between_spaces(env, insn)
+        return
     if (insn.off and not extends) or (insn.imm if from_reg else insn.src_reg):
         env.reject(EINVAL, "BPF_MOV uses reserved fields")
     if from_reg:
@@ -44,11 +45,18 @@ def check_mov(env: Env, insn: Insn) -> None:
         _mov32(env, dst, env.regs[insn.src_reg], insn)
 
 
-def _cast_between_spaces(env: Env, insn: Insn) -> NoReturn:
-    """Only programs with an arena may, and there are none here."""
+def _cast_between_spaces(env: Env, insn: Insn) -> None:
+    """From an arena's addresses of user space to the program's pointers, or back to numbers."""
     if insn.imm not in (1, 1 << 16):
         env.reject(EINVAL, "addr_space_cast insn can only convert between address space 1 and 0")
-    env.reject(EINVAL, "addr_space_cast insn can only be used in a program that has an associated arena")
+    if env.arena is None:
+        env.reject(EINVAL, "addr_space_cast insn can only be used in a program that has an associated arena")
+    check_src(env, insn.src_reg)
+    dst = check_dst(env, insn.dst_reg)
+    mark_unknown(env, dst)
+    if insn.imm == 1:
+        dst.value = UNKNOWN.with_type(PTR_TO_ARENA)
+        dst.subreg_def = env.insn_idx + 1  # 32 bits
 
 
 def _mov64(env: Env, dst: Reg, src: Reg) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINVAL, ENOENT, ENOTSUPP, EPROTO
+from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPERM, EPROTO, ERANGE
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Btf, BtfError, Kind
@@ -242,9 +242,15 @@ def _value_address(env: Env, i: int, m: MapInfo, off: int) -> int:
     """Address of a byte in the only value of an array."""
     if off >= BPF_MAX_VAR_OFF and not env.rules.checked_before_walk:
         env.reject(EINVAL, f"direct value offset of {off} is not allowed")
-    if m.map_type != uapi.BPF_MAP_TYPE_ARRAY or m.value_address is None:
+    if m.area is None and (m.map_type != uapi.BPF_MAP_TYPE_ARRAY or m.value_address is None):
         env.reject(EINVAL, "no direct value access support for this map type")
     text = f"invalid access to map value pointer, value_size={m.value_size} off={off}"
+    if m.area is not None:
+        start, end = m.area()
+        if start + off + env.rules.arena_ends_before_size > end:
+            env.reject(ERANGE, text)
+        return start + off
+    assert m.value_address is not None
     if m.max_entries != 1:
         env.reject(ENOTSUPP, text)
     if off >= m.value_size:
@@ -268,6 +274,24 @@ def _use_map(env: Env, i: int, m: MapInfo) -> None:
     env.used_maps.append(m)
     if m.map_type in _CGROUP_STORAGE and any(used is not m and used.map_type == m.map_type for used in env.used_maps):
         env.reject(EBUSY, "only one cgroup storage of each type is allowed")
+    if m.area is not None:
+        _use_arena(env, m)
+
+
+def _use_arena(env: Env, m: MapInfo) -> None:
+    """A program has one at most, and user space has to have said where it is."""
+    assert m.area is not None
+    if env.arena is not None:
+        env.reject(EBUSY, "Only one arena per program")
+    if not env.allow_ptr_leaks or not env.bpf_capable:
+        env.reject(EPERM, "CAP_BPF and CAP_PERFMON are required to use arena")
+    if not env.request.jit_requested:
+        env.reject(EOPNOTSUPP, "JIT is required to use arena")
+    if env.word_size != 8:
+        env.reject(EOPNOTSUPP, "JIT doesn't support arena")
+    env.arena = m
+    if not m.area()[0]:
+        env.reject(EINVAL, "arena's user address must be set via map_extra or mmap()")
 
 
 def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:

@@ -33,6 +33,7 @@ from bpf.verifier.domain.state import (
 )
 from bpf.verifier.domain.types import (
     NOT_INIT,
+    PTR_TO_ARENA,
     PTR_TO_BUF,
     PTR_TO_MAP_KEY,
     PTR_TO_MAP_VALUE,
@@ -143,6 +144,8 @@ def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, ids: _Ids, exact: Exactness) 
         return related and ids.same(old.id, cur.id) and ids.same(old.ref_obj_id, cur.ref_obj_id)
     if base in _PACKETS:
         return _packet_safe(old, cur, ids)
+    if old.type == PTR_TO_ARENA:
+        return True
     if base == PTR_TO_STACK and old.frameno != cur.frameno:
         return False
     return base == NOT_INIT or _regs_exact(old, cur, ids)

@@ -9,10 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.abi.inet import TC_ACT_SHOT
 from bpf import uapi
-from bpf.isa.insn import BPF_AND, BPF_JEQ, BPF_LDX, BPF_MEM, BPF_PROBE_MEM, BPF_RSH, BPF_ST, BPF_STX, BPF_XOR, Insn
+from bpf.isa.insn import (
+    BPF_AND,
+    BPF_ATOMIC,
+    BPF_JEQ,
+    BPF_LDX,
+    BPF_MEM,
+    BPF_MEMSX,
+    BPF_PROBE_ATOMIC,
+    BPF_PROBE_MEM,
+    BPF_PROBE_MEM32,
+    BPF_PROBE_MEM32SX,
+    BPF_RSH,
+    BPF_ST,
+    BPF_STX,
+    BPF_XOR,
+    Insn,
+)
 from bpf.layout import KernelLayout
 from bpf.verifier.context.ctx_layout import SK_BUFF
 from bpf.verifier.domain import types as t
@@ -130,7 +146,9 @@ class CtxAccesses:
         first = _add_prologue(self.env, self.prog_type)
         for i in range(first, len(self.env.insns)):
             insn = self.env.insns[i]
-            if insn.mode == BPF_MEM and insn.cls in _ACCESSES:
+            if self.env.aux[i].ptr_type == t.PTR_TO_ARENA:
+                self.visit_arena(i, insn)
+            elif insn.mode == BPF_MEM and insn.cls in _ACCESSES:
                 self.visit(i, insn, self.env.aux[i])
         patch_insns(self.env, self.patches)
 
@@ -145,6 +163,18 @@ class CtxAccesses:
                 self.patches[i] = self.convert(convert, insn, aux)
             elif load and aux.ptr_type in (t.PTR_TO_BTF_ID, t.PTR_TO_BTF_ID | t.PTR_UNTRUSTED):
                 self.env.insns[i] = insn.replace(code=BPF_LDX | BPF_PROBE_MEM | insn.size)
+
+    def visit_arena(self, i: int, insn: Insn) -> None:
+        """Accesses by the low half of an address, which may fault."""
+        if insn.cls == BPF_STX and insn.mode == BPF_ATOMIC:
+            mode = BPF_PROBE_ATOMIC
+        elif insn.mode == BPF_MEMSX and insn.cls == BPF_LDX:
+            if not self.env.rules.arena_signed_loads:
+                self.env.reject(EOPNOTSUPP, "sign extending loads from arena are not supported yet")
+            mode = BPF_PROBE_MEM32SX
+        else:
+            mode = BPF_PROBE_MEM32
+        self.env.insns[i] = insn.replace(code=insn.cls | mode | insn.size)
 
     def converter(self, ptr_type: int) -> Convert | None:
         """What turns accesses through such a pointer into others; None: they stay."""

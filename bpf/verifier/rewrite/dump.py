@@ -11,10 +11,13 @@ from bpf.isa.insn import (
     BPF_LDX,
     BPF_MEM,
     BPF_PROBE_MEM,
+    BPF_PROBE_MEM32,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
     BPF_PSEUDO_MAP_FD,
     BPF_PSEUDO_MAP_VALUE,
+    BPF_ST,
+    BPF_STX,
     BPF_TAIL_CALL,
     Insn,
 )
@@ -71,6 +74,8 @@ def dump(
             out[i] = _dump_call(insn, i, subprogs, raw_ok)
         elif insn.cls == BPF_LDX and insn.mode == BPF_PROBE_MEM:
             out[i] = insn.replace(code=BPF_LDX | BPF_MEM | insn.size)
+        elif insn.cls in (BPF_LDX, BPF_ST, BPF_STX) and insn.mode == BPF_PROBE_MEM32:
+            out[i] = insn.replace(code=insn.cls | BPF_MEM | insn.size)
         elif code == BPF_LD_IMM64:
             if insn.src_reg == BPF_PSEUDO_FUNC:
                 out[i + 1] = out[i + 1].replace(imm=subprogs.get(i + insn.imm + 1, 0))

@@ -60,6 +60,7 @@ from bpf.verifier.env import (
     InsnAux,
 )
 from bpf.verifier.rewrite import emit
+from bpf.verifier.rewrite.arena import narrow_arena_pointers
 from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
 from bpf.verifier.rewrite.may_goto import expand_may_goto
 from bpf.verifier.rewrite.patch import patch_insns
@@ -300,5 +301,6 @@ class MiscFixups:
 
 def do_misc_fixups(env: Env) -> None:
     """Rewrite what interpreter and JIT should not have to know."""
+    narrow_arena_pointers(env)
     expand_may_goto(env)
     MiscFixups(env).run()
