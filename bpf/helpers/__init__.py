@@ -170,6 +170,7 @@ MODULES = (
     "task",
     "stack",
     "dynptr",
+    "packet_dynptr",
     "objects",
     "arena",
     "kernel_objects",

@@ -12,7 +12,8 @@ from arch.abi.errno import E2BIG, EINVAL, ENOENT, ERANGE
 from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.helpers import Runtime, kernel_name, signed
-from bpf.helpers.dynptr import DYNPTR_READ_ONLY, DYNPTR_TYPE_SHIFT, clear_dynptr
+from bpf.helpers.dynptr import DYNPTR_READ_ONLY, PACKETS, clear_dynptr, inside, kind_of
+from bpf.helpers.packet_dynptr import slice_of_packet
 from bpf.maps.ringbuf import DYNPTR_MAX_SIZE
 
 # ---- loops over numbers: struct bpf_iter_num_kern { int cur, end; } ----
@@ -268,15 +269,21 @@ def bpf_dynptr_clone(rt: Runtime, ptr: int, clone: int) -> int:
     return 0
 
 
-@kernel_name("bpf_dynptr_slice", "bpf_dynptr_slice_rdwr")
+@kernel_name("bpf_dynptr_slice_rdwr")
+def bpf_dynptr_slice_rdwr(rt: Runtime, ptr: int, offset: int, buffer: int, length: int) -> int:
+    """The same to be written; 0, too: its data are only read."""
+    return 0 if _size_word(rt, ptr) & DYNPTR_READ_ONLY else bpf_dynptr_slice(rt, ptr, offset, buffer, length)
+
+
+@kernel_name("bpf_dynptr_slice")
 def bpf_dynptr_slice(rt: Runtime, ptr: int, offset: int, buffer: int, length: int) -> int:
-    """Address of a piece of memory; 0: it is not inside, or (of a packet) not modelled."""
-    data, word = _data(rt, ptr), _size_word(rt, ptr)
-    offset, length, size = offset & U32_MAX, length & U32_MAX, word & DYNPTR_MAX_SIZE
-    kind = (word & ~DYNPTR_READ_ONLY) >> DYNPTR_TYPE_SHIFT
-    if not data or kind > 2 or length > size or offset > size - length:
+    """Address of a piece of memory, or of a packet, which is copied to the buffer where it does not lie in one piece; 0: it is not inside."""
+    at, length = inside(rt, ptr, offset, length), length & U32_MAX
+    if at < 0:
         return 0
-    return data + int(rt.mem.read_uint(ptr + 12, 4)) + offset
+    if kind_of(rt, ptr) in PACKETS:
+        return slice_of_packet(rt, ptr, at, buffer, length)
+    return _data(rt, ptr) + at
 
 
 # ---- strings of the kernel, 65,536 bytes at most ----

@@ -112,6 +112,8 @@ WITH_BODY: Final = frozenset(
         "bpf_strstr",
         "bpf_strspn",
         "bpf_strcspn",
+        "bpf_dynptr_from_skb",
+        "bpf_dynptr_from_xdp",
         "bpf_arena_alloc_pages",
         "bpf_arena_free_pages",
         "bpf_arena_reserve_pages",

@@ -1,4 +1,7 @@
-"""Arenas: programs/arenas.c prints here what it printed on 6.12 (with the log of each whole walk) and on 7.2 (with that of what is refused)."""
+"""BPF since 6.2: programs print here what they printed on 6.12 and 7.2.
+
+programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets.
+"""
 
 import shutil
 import subprocess
@@ -9,27 +12,22 @@ import pytest
 from bpf.maps.free_ranges import BestFit, FirstFit
 from simkernel.machine import boot
 
-PROGRAM = Path(__file__).parent / "programs/arenas.c"
+PROGRAMS = Path(__file__).parent / "programs"
+ASKED = [("arenas", "6.12", ["2"]), ("arenas", "7.2", ["1"]), ("slices", "6.12", []), ("slices", "7.2", [])]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    """Linked without a C library."""
-    built = tmp_path_factory.mktemp("built") / "arenas"
-    subprocess.run(["gcc", *FLAGS, "-o", built, PROGRAM], check=True)
-    return built
-
-
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
-@pytest.mark.parametrize("kernel, level", [("6.12", "2"), ("7.2", "1")])
-def test_what_the_real_kernel_said(program, kernel, level):
+@pytest.mark.parametrize("name, kernel, arguments", ASKED)
+def test_what_the_real_kernel_said(tmp_path, name, kernel, arguments):
+    built = tmp_path / name
+    subprocess.run(["gcc", *FLAGS, "-o", built, PROGRAMS / f"{name}.c"], check=True)
     machine = boot(kernel=kernel)
-    result = machine.run([machine.install(program), level], timeout_host_s=120)
+    result = machine.run([machine.install(built), *arguments], timeout_host_s=120)
     machine.close()
     assert result.crash is None
-    assert result.text == PROGRAM.with_suffix(f".{kernel}").read_text()
+    assert result.text == (PROGRAMS / f"{name}.{kernel}").read_text()
 
 
 def test_free_pages_are_found_as_each_version_finds_them():
