@@ -325,6 +325,8 @@ class SocketHost(Protocol):
     def may_hear(self, sk: int) -> bool:
         """sock_map_redirect_allowed(): data may be redirected to it."""
 
+    def may_be_judged(self, sk: int) -> bool: ...
+    def forget_judged(self, sk: int) -> None: ...
     def watch(self, sk: int, received: bool, sent: bool) -> None:
         """What a socket receives, or is given to send, is judged by programs; nothing where the socket is gone."""
 

@@ -151,6 +151,8 @@ class SockMap(SocketsByKey):
             if not psock.links:
                 psock.drop(tuple(psock.progs))
                 del self.bpf.psocks[sk]
+                if self.host.sockets is not None:
+                    self.host.sockets.forget_judged(sk)
             elif psock.judging:
                 psock.drop(tuple(kind for kind in SKB_PROGS if kind in self.progs))
             self.watch(sk)
@@ -208,8 +210,14 @@ class SockMap(SocketsByKey):
             raise refuse(EINVAL)
         if self.index_of(key) >= self.max_entries:
             raise refuse(E2BIG)
+        self.check_proto(sk)
         self.check_flags(key, flags)
         self.keep(key, sk)
+
+    def check_proto(self, sk: int) -> None:
+        """psock_update_sk_prot().  EOPNOTSUPP."""
+        if self.host.sockets is not None and not self.host.sockets.may_be_judged(sk):
+            raise refuse(EOPNOTSUPP)
 
     def delete(self, key: bytes) -> None:
         if not self.take(key):
@@ -251,6 +259,7 @@ class SockHash(SockMap):
         """sock_hash_update_common()."""
         if flags > uapi.BPF_EXIST:
             raise refuse(EINVAL)
+        self.check_proto(sk)
         self.check_flags(key, flags)
         if key not in self.socks and len(self.socks) >= self.max_entries:
             raise refuse(E2BIG)

@@ -72,7 +72,7 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
         return mask
     if sk.shutdown & RCV_SHUTDOWN:
         mask |= POLLRDHUP | POLLIN | POLLRDNORM
-    if sk.receive_queue:
+    if sk.receive_queue or sk.judged:
         mask |= POLLIN | POLLRDNORM
     return mask | POLLOUT | POLLWRNORM | POLLWRBAND
 

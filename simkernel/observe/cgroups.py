@@ -209,6 +209,9 @@ class CgroupNet(_Base, NetPrograms):
     def judge(self, sk: Sock, skb: Skb) -> Steps[None]:
         yield from self.judges.judge(sk, skb)
 
+    def judge_bytes(self, sk: Sock, data: bytes) -> Steps[None]:
+        yield from self.judges.judge_bytes(sk, data)
+
     def judge_sent(self, sk: Sock, data: bytes, flags: int) -> Steps[int]:
         return (yield from self.judges.judge_sent(sk, data, flags))
 

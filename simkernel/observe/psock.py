@@ -46,6 +46,9 @@ class SocketJudges:
     def judge(self, sk: Sock, skb: Skb) -> Steps[None]:
         """sk_psock_verdict_data_ready(), or with a parser __strp_recv(): a message may be several packets, or part of one."""
         psock = self.bpf.psocks[sk.addr]
+        if not isinstance(sk, TcpSock):
+            yield from self._verdict(psock, sk, skb)
+            return
         if not psock.parsing:
             skb.set("data_len", skb.len)
             yield from self._verdict(psock, sk, skb)
@@ -67,6 +70,12 @@ class SocketJudges:
                 psock.offset -= len(psock.packets.pop(0))
             yield from self._verdict(psock, sk, whole, start, size)
 
+    def judge_bytes(self, sk: Sock, data: bytes) -> Steps[None]:
+        """unix_read_skb()."""
+        packet = yield from self._packet(data, sk)
+        packet.set_protocol(0)
+        yield from self._verdict(self.bpf.psocks[sk.addr], sk, packet)
+
     def _packet(self, data: bytes | bytearray, sk: Sock) -> Steps[Skb]:
         skb = yield from new_skb(self.k, len(data), sk)
         skb.put_data(bytes(data))
@@ -79,6 +88,7 @@ class SocketJudges:
         redirect, word_size = skb.redirect_at(), skb.kernel.word
         skb.mem.write_uint(redirect, word_size, 0)
         answer = prog.run(skb.addr)
+        apart = skb.len - skb.get("data_len")  # what lies in pages is sent by itself
         skb.set("data_len", 0)
         word = skb.mem.read_uint(redirect, word_size)
         skb.mem.write_uint(redirect, word_size, 0)
@@ -95,16 +105,22 @@ class SocketJudges:
         else:
             data = bytes(skb.packet())
             yield self.k.call("consume_skb", skb.addr)
-            yield from self._send(target, data)
+            for part in (data[:apart], data[apart:]) if size < 0 else (data,):
+                if part:
+                    yield from self._send(target, part)
 
     def _hear(self, sk: Sock, skb: Skb) -> Steps[None]:
         """sk_psock_skb_ingress(): into a socket's queue."""
-        sk.queue(skb)
+        if isinstance(sk, TcpSock):
+            sk.queue(skb)
+        else:
+            sk.judged.append(bytes(skb.packet()))
+            yield self.k.call("consume_skb", skb.addr)
         yield self.k.call("sock_def_readable", sk.addr)
 
     def _redirect(self, sk: Sock, skb: Skb) -> Steps[None]:
-        """Into another's queue, which has to be a stream of TCP in a map."""
-        if isinstance(sk, TcpSock) and sk.addr in self.bpf.psocks:
+        """Into another's queue, which has to be in a map."""
+        if sk.addr in self.bpf.psocks:
             yield from self._hear(sk, skb)
         else:
             yield drop(self.k, skb)

@@ -98,13 +98,18 @@ class Sockets:
         return found.addr if found is not None else 0
 
     def may_be_mapped(self, sk: int) -> bool:
-        """TCP with a connection or a listener, UDP with a port, connected streams and all datagrams of AF_UNIX."""
+        """TCP with a connection or a listener, UDP with a port, of AF_UNIX all but streams that are not connected."""
         sock = self._sock(sk)
         if isinstance(sock, TcpSock):
             return sock.state in (TCP_ESTABLISHED, TCP_LISTEN)
         if sock.family == AF_UNIX:
-            return sock.type == SOCK_DGRAM or (sock.type == SOCK_STREAM and sock.state == TCP_ESTABLISHED)
+            return sock.type != SOCK_STREAM or sock.state == TCP_ESTABLISHED
         return sock.family in INET and sock.protocol == IPPROTO_UDP and bool(sock.lport)
+
+    def may_be_judged(self, sk: int) -> bool:
+        """unix_dgram_bpf_update_proto(): no SOCK_SEQPACKET."""
+        sock = self._sock(sk)
+        return sock.family != AF_UNIX or sock.type in (SOCK_STREAM, SOCK_DGRAM)
 
     def may_hear(self, sk: int) -> bool:
         """A TCP socket that does not listen, another that is connected or bound."""
@@ -112,10 +117,16 @@ class Sockets:
         return sock.state != TCP_LISTEN if isinstance(sock, TcpSock) else sock.state == TCP_ESTABLISHED
 
     def watch(self, sk: int, received: bool, sent: bool) -> None:
-        """sk_data_ready and sk_prot are replaced; of TCP's sockets alone."""
+        """sk_data_ready and sk_prot are replaced; what is sent is asked about of TCP's sockets alone."""
         found = self.k.net.socks.get(sk)
-        if isinstance(found, TcpSock):
+        if found is not None:
             found.judges_received, found.judges_sent = received, sent
+
+    def forget_judged(self, sk: int) -> None:
+        """__sk_psock_purge_ingress_msg(): what nobody has read goes with the last map."""
+        found = self.k.net.socks.get(sk)
+        if found is not None:
+            found.judged.clear()
 
     def reuseport_error(self, sk: int) -> int:
         """Only UDP and TCP, no raw socks, in a group."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from arch.abi.errno import EAGAIN, EOPNOTSUPP
-from arch.abi.socket import MSG_DONTWAIT
+from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.message import Message
 from simkernel.net.core.security import unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF, drop
@@ -75,7 +76,7 @@ def wait_for_packet(k: NetKernel, sk: Sock, flags: int) -> Steps[Skb | int]:
     while not sk.receive_queue:
         if sk.err:
             return -sk.take_error()
-        if sk.shutdown & RCV_SHUTDOWN:
+        if sk.shutdown & RCV_SHUTDOWN or sk.judged:
             return 0
         if flags & MSG_DONTWAIT:
             return -EAGAIN
@@ -83,6 +84,25 @@ def wait_for_packet(k: NetKernel, sk: Sock, flags: int) -> Steps[Skb | int]:
         if ret < 0:
             return ret
     return sk.receive_queue[0]
+
+
+def wait_for_datagram(k: NetKernel, sk: Sock, message: Message, length: int, flags: int) -> Steps[Skb | int]:
+    """udp_bpf_recvmsg(): a packet; what programs of socket maps let through comes first: so many bytes of it (`yield from`)."""
+    if not length and (sk.judged or sk.judges_received):
+        return 0
+    packet = 0 if sk.judged else (yield from wait_for_packet(k, sk, flags))
+    return hear_judged(sk, message, length, flags) if sk.judged else packet
+
+
+def hear_judged(sk: Sock, message: Message, length: int, flags: int) -> int:
+    """sk_msg_recvmsg(): it has no borders, and no sender."""
+    data = b"".join(sk.judged)
+    message.scatter(data[:length])
+    if not flags & MSG_PEEK:
+        sk.judged.clear()
+        if data[length:]:
+            sk.judged.append(data[length:])
+    return min(len(data), length)
 
 
 def drain_and_free(k: NetKernel, sk: Sock) -> Steps[None]:

@@ -80,6 +80,10 @@ class NetPrograms:
         """sk_psock_verdict_data_ready(): what arrived at a socket that is in a map with programs (`yield from`)."""
         yield from ()
 
+    def judge_bytes(self, sk: Sock, data: bytes) -> Steps[None]:
+        """The same of what comes without a packet (`yield from`)."""
+        yield from ()
+
     def judge_sent(self, sk: Sock, data: bytes, flags: int) -> Steps[int]:
         """tcp_bpf_sendmsg(): bytes taken or -errno (`yield from`)."""
         yield from ()

@@ -149,6 +149,7 @@ class Sock:
         self.receive_queue: deque[Skb] = deque()
         self.rmem = 0
         self.judges_received = self.judges_sent = False  # programs of the socket maps that it is in
+        self.judged: deque[bytes] = deque()  # what those let through to a socket that is not TCP's
         self.wmem = 0  # of packets of AF_UNIX that nobody has read
         stream = type_ == SOCK_STREAM
         self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_WMEM) if stream and family in INET else (SK_RCVBUF, SK_SNDBUF)

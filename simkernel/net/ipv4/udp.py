@@ -17,7 +17,7 @@ from arch.abi.socket import AF_INET, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, SOL_IP, SO
 from bpf import uapi
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import filtered, stolen, wait_for_packet
+from simkernel.net.core.datagram import deliver, filtered, stolen, wait_for_datagram
 from simkernel.net.core.errqueue import SO_EE_ORIGIN_ICMP, SkError, queue_error, receive_error
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.netns import Net, NetDevice
@@ -266,8 +266,9 @@ def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
         k.trace("udp_fail_queue_rcv_skb", -1, sk)
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sk)
         return -1
-    sock.queue(packet)
-    yield k.call("sock_def_readable", sk)
+    if sock.judges_received:
+        packet.pull(UDP_HEADER)
+    yield from deliver(k, sock, packet)
     return 0
 
 
@@ -280,7 +281,7 @@ def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     sock, message = k.net.socks[sk], k.net.messages[msg]
     if flags & MSG_ERRQUEUE:
         return (yield from receive_error(k, sock, message, length, SOL_IP, IP_RECVERR))
-    packet = yield from wait_for_packet(k, sock, flags)
+    packet = yield from wait_for_datagram(k, sock, message, length, flags)
     if isinstance(packet, int):
         return packet
     body = packet.packet()

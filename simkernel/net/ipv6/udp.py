@@ -9,7 +9,7 @@ from arch.abi.socket import AF_INET, AF_INET6, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, 
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import wait_for_packet
+from simkernel.net.core.datagram import wait_for_datagram
 from simkernel.net.core.errqueue import receive_error
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.security import classify_flow
@@ -140,7 +140,7 @@ def udpv6_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr
     sock, message = k.net.socks[sk], k.net.messages[msg]
     if flags & MSG_ERRQUEUE:
         return (yield from receive_error(k, sock, message, length, SOL_IPV6, IPV6_RECVERR))
-    packet = yield from wait_for_packet(k, sock, flags)
+    packet = yield from wait_for_datagram(k, sock, message, length, flags)
     if isinstance(packet, int):
         return packet
     body, old = packet.packet(), packet.protocol() == ETH_P_IP

@@ -162,7 +162,7 @@ def unix_poll(k: NetKernel, sk: UnixSock, queues: list[WaitQueue] | None) -> int
         mask |= POLLHUP
     if sk.shutdown & RCV_SHUTDOWN:
         mask |= POLLRDHUP | POLLIN | POLLRDNORM
-    if sk.parcels or sk.pending:
+    if sk.parcels or sk.pending or sk.judged:
         mask |= POLLIN | POLLRDNORM
     if sk.oob is not None:
         mask |= POLLPRI

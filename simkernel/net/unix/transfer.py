@@ -18,13 +18,13 @@ from arch.abi.socket import (
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import filtered
+from simkernel.net.core.datagram import filtered, hear_judged
 from simkernel.net.core.message import Message
 from simkernel.net.core.security import about_data
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, sleep, until
 from simkernel.net.face import NetKernel
-from simkernel.net.unix.garbage import drop_files, send_parcel
+from simkernel.net.unix.garbage import drop_files, send_parcel, unix_detach_fds
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import Scm, parcel_cred, passes_cred, scm_recv, scm_send
 from simkernel.net.unix.sock import Parcel, UnixSock, may_send, unix_sock
@@ -68,6 +68,7 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
             break
         files = []
         done += step
+        yield from _judge(k, peer)
     yield from drop_files(k, files)
     return done or refusal
 
@@ -154,9 +155,21 @@ def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Bo
                 send_parcel(k, peer, Parcel(kept, sk, k.net.charges.unix_datagram(length), scm.files, cred))
             except KernelError as refused:
                 return -refused.errno
+            yield from _judge(k, peer)
             return length
         refusal = -EAGAIN if message.flags & MSG_DONTWAIT else (yield from sleep(k, peer.wq, end))
     return refusal
+
+
+def _judge(k: NetKernel, sk: UnixSock) -> Steps[None]:
+    """unix_read_skb(): what lies there goes to the programs of the socket maps that the sock is in; files are nobody's."""
+    while sk.judges_received and sk.parcels:
+        parcel = sk.parcels[0]
+        data, files = parcel.data, unix_detach_fds(k, parcel)
+        sk.take(parcel)
+        _taken(sk, len(data))
+        yield from drop_files(k, files)
+        yield from k.net.programs.judge_bytes(sk, data)
 
 
 def _wait_parcel(k: NetKernel, sk: UnixSock, flags: int) -> Steps[Parcel | int]:
@@ -165,7 +178,7 @@ def _wait_parcel(k: NetKernel, sk: UnixSock, flags: int) -> Steps[Parcel | int]:
     while not sk.parcels:
         if sk.err:
             return -sk.take_error()
-        if sk.shutdown & RCV_SHUTDOWN:
+        if sk.shutdown & RCV_SHUTDOWN or sk.judged:
             return 0
         if flags & MSG_DONTWAIT:
             return -EAGAIN
@@ -224,6 +237,8 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
     if sk.state != TCP_ESTABLISHED:
         return -EINVAL
     flags |= message.flags
+    if sk.judged:
+        return -EOPNOTSUPP if flags & MSG_OOB else hear_judged(sk, message, size, flags)
     if flags & MSG_OOB:
         return _receive_urgent(sk, message, flags) if k.version.at_least("5.15") else -EOPNOTSUPP
     out, end, wanted = bytearray(), until(sk), (size if flags & MSG_WAITALL else 1) or 1
@@ -243,6 +258,8 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
             refusal = -EAGAIN
         else:
             refusal = yield from sleep(k, sk.wq, end, exclusive=True)
+        if sk.judged and not out:
+            return hear_judged(sk, message, size, flags)
     message.scatter(bytes(out))
     if first is not None and not flags & MSG_PEEK:
         yield from scm_recv(k, message, sk, first, flags)
@@ -291,7 +308,9 @@ def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int)
         return -ENOTCONN
     if flags & MSG_OOB:
         return -EOPNOTSUPP
-    parcel = yield from _wait_parcel(k, sk, flags | message.flags)
+    parcel = 0 if sk.judged else (yield from _wait_parcel(k, sk, flags | message.flags))
+    if sk.judged:
+        return hear_judged(sk, message, size, flags)
     if not isinstance(parcel, Parcel):
         return parcel
     if not flags & MSG_PEEK:
