@@ -22,6 +22,7 @@ from bpf import uapi
 from bpf.btf import Btf
 from bpf.btf.record import Record
 from bpf.face import BpfHost, FdObject, Prog, ProgArrayOwner
+from bpf.frames import FrameHost
 from bpf.maps.info import KptrField, MapInfo
 from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
@@ -124,6 +125,7 @@ class Board(Protocol):
     memory_limit: int  # bytes that one map may take
     congestion_controls: dict[str, StructOps]
     rings: Rings
+    frames: FrameHost | None  # who takes frames of XDP
     mapped_socks: dict[int, set[BpfMap]]  # address of a struct sock -> the maps that it is in
     psocks: dict[int, Psock]  # and the programs that it has from them
 

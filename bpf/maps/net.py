@@ -11,6 +11,7 @@ from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import Prog
+from bpf.frames import CpuFrames
 from bpf.maps.base import XSK_MAP, BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.rows import map_type
 
@@ -212,7 +213,6 @@ class DevMap(_Entries):
     helpers="redirect_map",
     btf="none",
     loader_btf=False,
-    missing="frames stay on their CPU",
 )
 class CpuMap(_Entries):
     """BPF_MAP_TYPE_CPUMAP."""
@@ -229,6 +229,7 @@ class CpuMap(_Entries):
         if attr.max_entries > NR_CPUS:
             raise refuse(E2BIG)
         super().alloc()
+        self.queues: dict[bytes, CpuFrames] = {}
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """cpu_map_update_elem()."""
@@ -248,15 +249,22 @@ class CpuMap(_Entries):
         except KernelError:
             raise refuse(ENOMEM, "an entry is made or not, whatever the reason") from None
         self._put(key, (queue, prog.id if prog is not None else 0), prog)
+        if self.bpf.frames is not None:
+            self.queues[key] = self.bpf.frames.cpu_queue(self.id, int.from_bytes(key[:4], order), queue, prog)
+
+    def _drop(self, key: bytes) -> None:
+        super()._drop(key)
+        queue = self.queues.pop(key, None)
+        if queue is not None:
+            queue.stop()
 
     def delete(self, key: bytes) -> None:
         super().delete(key)
         self._drop(key)
 
-    def prog_of(self, cpu: int) -> Prog | None:
-        """The program of an entry."""
-        found = self.entries.get(cpu.to_bytes(4, self.mem.byteorder))
-        return found[1] if found is not None else None
+    def queue_of(self, cpu: int) -> CpuFrames | None:
+        """The queue of an entry."""
+        return self.queues.get(cpu.to_bytes(4, self.mem.byteorder))
 
 
 @map_type(

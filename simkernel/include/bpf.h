@@ -1324,6 +1324,11 @@ struct bpf_cpu_map {
 	struct bpf_map map;
 	struct bpf_cpu_map_entry **cpu_map;
 };
+struct xdp_cpumap_stats { /* since 5.9 */
+	unsigned int redirect;
+	unsigned int pass;
+	unsigned int drop;
+};
 struct xsk_map {
 	struct bpf_map map;
 	spinlock_t lock;

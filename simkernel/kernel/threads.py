@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from arch.abi.signal import SIG_IGN
 from arch.cpu import Cpu
 from simkernel.kernel.body import Steps
 from simkernel.kernel.cpus import Cpus
@@ -93,6 +94,8 @@ class Threads:
         init = self.make_kernel_thread("init", init_body, tasks.idle)
         self.mirror.change_flags(init, 0, init.flags)
         kthreadd = self.make_kernel_thread("kthreadd", sleeper, tasks.idle)
+        for action in kthreadd.signal.actions:  # ignore_signals(): its threads end without being waited for
+            action.handler = SIG_IGN
         for cpu in range(nr_cpus):
             for name in ("ksoftirqd", "migration"):
                 cpus.wake_new(self.make_kernel_thread(f"{name}/{cpu}", sleeper, kthreadd))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from arch.abi.errno import EBUSY, EEXIST, EINVAL, EOPNOTSUPP
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOSPC, EOPNOTSUPP
 from arch.abi.if_link import (
     XDP_FLAGS_MODES,
     XDP_FLAGS_REPLACE,
@@ -14,31 +14,38 @@ from arch.abi.if_link import (
     XDP_FLAGS_UPDATE_IF_NOEXIST,
 )
 from arch.abi.inet import ETH_HLEN
+from arch.abi.limits import S32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf, Redirect
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import Detach, Prog, XdpAttach
+from bpf.frames import FrameHost, FrameWay
 from bpf.maps.net import CpuMap, DevMap
 from bpf.packet.skbuff import XdpBuff, shinfo_room
+from simkernel.kernel.face import Steps
+from simkernel.net.core.device import packet_of_frame
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.programs import XdpAnswer
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.xdp import replace_frame
+from simkernel.net.core.xdp import replace_frame, send_on
 from simkernel.net.face import current_net
+from simkernel.observe.cpumap import CPUMAP_BATCH, CpuQueue, Frame, FrameActions, Stats
 from simkernel.observe.face import WatchedKernel
 
 PASSES, DROPPED = XdpAnswer(passes=True), XdpAnswer()
 NOT_ON_DEVICES = (uapi.BPF_XDP_DEVMAP, uapi.BPF_XDP_CPUMAP)
 
 
-class XdpPrograms:
+class XdpPrograms(FrameActions, FrameHost):
     """The programs of all devices; every driver here is without XDP of its own, so the mode is the generic one."""
 
     def __init__(self, k: WatchedKernel, bpf: Bpf) -> None:
         self.k, self.bpf = k, bpf
+        bpf.frames = self
         self.progs: dict[int, BpfProg] = {}  # by the address of struct net_device
+        self.bulks: dict[CpuQueue, None] = {}  # that a batch has put frames into
         self.by_link: set[int] = set()  # of these, those that links hold
 
     # ---- attaching ----
@@ -135,24 +142,150 @@ class XdpPrograms:
         if action == uapi.XDP_TX:
             return XdpAnswer(targets=(dev,))
         redirect, self.bpf.redirect = self.bpf.redirect, None
-        return self._redirected(dev, packet, redirect) if action == uapi.XDP_REDIRECT and redirect else DROPPED
+        if action == uapi.XDP_REDIRECT and redirect is not None:
+            return self._redirected(dev, prog, packet, redirect)
+        if action not in (uapi.XDP_DROP, uapi.XDP_REDIRECT):
+            self._exception(dev, prog, action)
+        return DROPPED
 
-    def _redirected(self, dev: NetDevice, packet: Skb, redirect: Redirect) -> XdpAnswer:
+    def _exception(self, dev: NetDevice, prog: Prog, action: int) -> None:
+        with self._shown("xdp_exception", prog) as at:
+            self.k.trace("xdp_exception", dev.addr, at, action)
+
+    @contextmanager
+    def _shown(self, event: str, prog: Prog) -> Iterator[int]:
+        """A struct bpf_prog with its number, for who looks at an event."""
+        kernel = self.bpf.host.structs
+        if not self.k.tracepoints.point(event).active:
+            yield 0
+            return
+        with self.bpf.scratch(kernel.sizeof("bpf_prog")) as at, self.bpf.scratch(kernel.sizeof("bpf_prog_aux")) as aux:
+            self.k.mem.write_uint(at + kernel.offset("bpf_prog.aux"), kernel.word, aux)
+            self.k.mem.write_uint(aux + kernel.offset("bpf_prog_aux.id"), 4, prog.id)
+            yield at
+
+    def _redirected(self, dev: NetDevice, prog: Prog, packet: Skb, redirect: Redirect) -> XdpAnswer:
         """xdp_do_generic_redirect()."""
+        answer, error = self._generic(dev, packet, redirect)
+        self._told(dev, prog, redirect, error)
+        return answer
+
+    def _told(self, dev: NetDevice, prog: Prog, redirect: Redirect, error: int) -> None:
+        """Tracepoints xdp_redirect and xdp_redirect_err."""
+        found = redirect.map
+        kind, number = (found.map_type, found.id) if found is not None else (0, S32_MAX)
+        target = None
+        if isinstance(found, DevMap):
+            to = next((ifindex for ifindex, _ in found.targets(redirect.index, redirect.flags, dev.ifindex)), 0)
+            target = dev.net.devices.get(to)
+        name = "xdp_redirect_err" if error else "xdp_redirect"
+        with self._shown(name, prog) as at, self.bpf.scratch(8) as tgt:
+            self.k.mem.write_uint(tgt, self.bpf.host.structs.word, target.addr if target is not None else 0)
+            self.k.trace(name, dev.addr, at, tgt if target is not None else 0, -error, kind, number, redirect.index)
+
+    def _generic(self, dev: NetDevice, packet: Skb, redirect: Redirect) -> tuple[XdpAnswer, int]:
+        """Where it goes, and the errno why it goes nowhere."""
         if redirect.map is None:
             target = dev.net.devices.get(redirect.index)
-            return XdpAnswer(targets=(target,)) if target is not None else DROPPED
-        if isinstance(redirect.map, CpuMap):  # another CPU's backlog, which goes up the stack from there
-            prog = redirect.map.prog_of(redirect.index)
-            return PASSES if prog is None or self._entry(prog, packet, dev, None) == uapi.XDP_PASS else DROPPED
+            return (XdpAnswer(targets=(target,)), 0) if target is not None else (DROPPED, EINVAL)
+        if isinstance(redirect.map, CpuMap):
+            queue = redirect.map.queue_of(redirect.index)
+            taken = isinstance(queue, CpuQueue) and queue.produce(packet)
+            return (XdpAnswer(taken=True), 0) if taken else (DROPPED, ENOSPC)
         if not isinstance(redirect.map, DevMap):
-            return DROPPED
+            return DROPPED, EINVAL
+        return self._to_devices(dev, packet, redirect, redirect.map), 0
+
+    def _to_devices(self, dev: NetDevice, packet: Skb, redirect: Redirect, devices: DevMap) -> XdpAnswer:
+        """dev_map_generic_redirect(), dev_map_redirect_multi()."""
         targets = []
-        for ifindex, prog in redirect.map.targets(redirect.index, redirect.flags, dev.ifindex):
+        for ifindex, prog in devices.targets(redirect.index, redirect.flags, dev.ifindex):
             target = dev.net.devices.get(ifindex)
             if target is not None and (prog is None or self._entry(prog, packet, dev, target) == uapi.XDP_PASS):
                 targets.append(target)
         return XdpAnswer(targets=tuple(targets))
+
+    # ---- frames that no packet is made of yet, and the programs of CPUs ----
+
+    def packet_of(self, frame: Frame) -> Skb:
+        return packet_of_frame(self.k, frame.dev, frame.data)
+
+    def on_packet(self, prog: Prog, packet: Skb, stats: Stats) -> Steps[bool]:
+        """cpu_map_bpf_prog_run_skb()."""
+        dev = packet.device
+        self.bpf.redirect = None
+        action = self._entry(prog, packet, dev, None)
+        if action == uapi.XDP_PASS:
+            return True
+        answer, redirect = DROPPED, self.bpf.redirect
+        self.bpf.redirect = None
+        if action == uapi.XDP_REDIRECT and redirect is not None:
+            answer = self._redirected(dev, prog, packet, redirect)
+        elif action not in (uapi.XDP_DROP, uapi.XDP_REDIRECT):
+            self._exception(dev, prog, action)
+        if answer.taken or answer.targets:
+            stats.redirected += 1
+        else:
+            stats.dropped += 1
+        yield from send_on(self.k, packet, answer)
+        return False
+
+    def on_frame(self, prog: Prog, frame: Frame, stats: Stats) -> Skb | None:
+        """cpu_map_bpf_prog_run_xdp()."""
+        self.bpf.redirect = None
+        action, after = self._on_frame(prog, frame.data, frame.dev, None)
+        redirect, self.bpf.redirect = self.bpf.redirect, None
+        if action == uapi.XDP_PASS:
+            stats.passed += 1
+            return self.packet_of(Frame(after, frame.dev))
+        if action == uapi.XDP_REDIRECT and redirect is not None and self.redirect(frame.dev, prog, after, redirect):
+            stats.redirected += 1
+        else:
+            stats.dropped += 1
+        return None
+
+    def redirect(self, dev: NetDevice, prog: Prog, frame: bytes, redirect: Redirect) -> bool:
+        """xdp_do_redirect(): of devices veth alone takes frames, and drops those that its other end does not wait for."""
+        error, queue = 0, None
+        if isinstance(redirect.map, CpuMap):
+            queue = redirect.map.queue_of(redirect.index)
+            if isinstance(queue, CpuQueue):
+                queue.bulk.append(Frame(frame, dev))
+                self.bulks[queue] = None
+                if len(queue.bulk) == CPUMAP_BATCH:
+                    queue.flush()
+        elif redirect.map is None or isinstance(redirect.map, DevMap):
+            error = self._taker_error(dev, redirect)
+        else:
+            error = EINVAL
+        self._told(dev, prog, redirect, error)
+        return not error
+
+    def cpu_queue(self, map_id: int, cpu: int, size: int, prog: Prog | None) -> CpuQueue:
+        """__cpu_map_entry_alloc()."""
+        return CpuQueue(self.k, self.bpf, self, map_id, cpu, size, prog)
+
+    def redirect_frame(self, device: int, prog: Prog, frame: bytes, way: FrameWay) -> None:
+        """Of a test run."""
+        assert isinstance(way, Redirect)
+        self.redirect(self.k.net.devices[device], prog, frame, way)
+
+    def _taker_error(self, dev: NetDevice, redirect: Redirect) -> int:
+        """dev_xdp_enqueue()."""
+        index = redirect.index
+        if isinstance(redirect.map, DevMap):
+            index = next((at for at, _ in redirect.map.targets(index, redirect.flags, dev.ifindex)), 0)
+        target = dev.net.devices.get(index)
+        if target is None:
+            return EINVAL
+        return 0 if target.peer is not None else EOPNOTSUPP
+
+    def flush(self) -> None:
+        """xdp_do_flush()."""
+        for queue in self.bulks:
+            if queue.bulk:
+                queue.flush()
+        self.bulks = {}
 
     def _entry(self, prog: Prog, packet: Skb, dev: NetDevice, out: NetDevice | None) -> int:
         """The program of a map's entry, on a frame that is on its way there."""

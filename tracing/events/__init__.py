@@ -36,6 +36,7 @@ from tracing.events import (
     timer,
     unreached,
     writeback,
+    xdp,
 )
 from tracing.events.declare import TraceEventDecl
 
@@ -56,6 +57,7 @@ MODULES = (
     cgroup,
     filelock,
     writeback,
+    xdp,
 )
 
 

@@ -188,21 +188,6 @@ finish_task_reaping = TraceEventDecl(
 skip_task_reaping = finish_task_reaping.like("skip_task_reaping", since="4.14", missing=NEVER)
 start_task_reaping = finish_task_reaping.like("start_task_reaping", since="4.14", missing=NEVER)
 wake_reaper = finish_task_reaping.like("wake_reaper", since="4.14", missing=NEVER)
-xdp_exception = TraceEventDecl(
-    "xdp", "xdp_exception",
-    missing=NEVER,
-    since="4.11",
-    proto="const struct net_device *dev, const struct bpf_prog *xdp, u32 act",
-    entry=(
-        ("int prog_id", "xdp->aux->id"),
-        ("u32 act", "act"),
-        ("int ifindex", "dev->ifindex"),
-    ),
-    print=(
-        '"prog_id=%d action=%s ifindex=%d", REC->prog_id, __print_symbolic(REC->act, { 0, "ABORTED" }, { 1, "DROP" '
-        '}, { 2, "PASS" }, { 3, "TX" }, { 4, "REDIRECT" }, { -1, ((void *)0) }), REC->ifindex'
-    ),
-)  # fmt: skip
 mm_vmscan_direct_reclaim_begin = TraceEventDecl(
     "vmscan", "mm_vmscan_direct_reclaim_begin",
     missing=NEVER,

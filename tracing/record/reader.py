@@ -11,7 +11,7 @@ from functools import cached_property
 
 from arch.abi.inet import IPPROTO_UDP
 from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC, VMEMMAP_BASE
-from arch.abi.limits import U64_MAX
+from arch.abi.limits import S32_MAX, U64_MAX
 from arch.architecture import Row
 from arch.errors import Fault
 from arch.memory import Memory
@@ -44,6 +44,9 @@ class Place:
     offset: int
     size: int
     mask: int = U64_MAX
+
+
+DEVICE_MAPS = (14, 25)  # BPF_MAP_TYPE_DEVMAP, BPF_MAP_TYPE_DEVMAP_HASH
 
 
 class Reader:
@@ -279,6 +282,21 @@ class Reader:
 
     def _sock(self, path: str, sk: int) -> int:
         return int(self.member("struct inet_sock", path, sk))
+
+    def smp_processor_id(self) -> int:
+        """The CPU that this happens on."""
+        return self.host.cpu_id()
+
+    def xdp_to_ifindex(self, target: int, kind: int, map_id: int, index: int) -> int:
+        """The device that a frame is redirected to, by a map of such or without one (map_id is INT_MAX); else 0."""
+        if kind in DEVICE_MAPS and target:
+            device = self.mem.read_uint(target, self.word)
+            return self.mem.read_uint(device + self.types.offsetof("struct net_device", "ifindex"), 4)
+        return index if not kind and map_id == S32_MAX else 0
+
+    def xdp_map_index(self, kind: int, map_id: int, index: int) -> int:
+        """The place in a map that a frame is redirected by."""
+        return 0 if not kind and map_id == S32_MAX else index
 
     def inet_sport(self, sk: int) -> int:
         """The source port, in host order."""

@@ -228,13 +228,17 @@ def eth_type_trans(packet: Skb, dev: NetDevice) -> None:
     packet.set_protocol(protocol if protocol >= ETH_P_802_3_MIN else ETH_P_802_2)
 
 
+def packet_of_frame(k: NetKernel, dev: NetDevice, frame: bytes) -> Skb:
+    """__xdp_build_skb_from_frame()."""
+    packet = register(k, Skb.alloc(k, len(frame)))
+    packet.put_data(frame)
+    eth_type_trans(packet, dev)
+    return packet
+
+
 def receive_frames(k: NetKernel, dev: NetDevice, frames: list[bytes]) -> None:
     """netif_receive_skb_list() of frames that no driver has received."""
-    for frame in frames:
-        packet = register(k, Skb.alloc(k, len(frame)))
-        packet.put_data(frame)
-        eth_type_trans(packet, dev)
-        k.net.backlog.append(packet)
+    k.net.backlog.extend(packet_of_frame(k, dev, frame) for frame in frames)
     k.softirqs.raise_softirq(NET_RX_SOFTIRQ)
 
 

@@ -29,9 +29,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class XdpAnswer:
-    """What a program makes of a frame: it goes on, or out of these devices; without any it is dropped."""
+    """What a program makes of a frame: it goes on, somebody has taken it, or it goes out of these devices; without any it is dropped."""
 
     passes: bool = False
+    taken: bool = False
     targets: tuple[NetDevice, ...] = ()
 
 

@@ -72,6 +72,7 @@ class Skb(SkBuff):
         self.iif = 0  # IPCB(skb)->iif
         self.stamp_ns = 0  # skb->tstamp as a wall clock time; 0: none
         self.drops_seen = 0  # SOCK_SKB_CB(skb)->dropcount
+        self.redirected = False  # XDP has seen it: skb->redirected
         self.fragment_size = 0  # IPCB(skb)->frag_max_size
         self.assigned: Owner | None = None  # a sock that a program has chosen (bpf_sk_assign)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.inet import ETH_HLEN
 from simkernel.kernel.face import Steps
 from simkernel.net.core.netns import NetDevice
+from simkernel.net.core.programs import XdpAnswer
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_XDP, clone, drop
 from simkernel.net.face import NetKernel
@@ -12,17 +13,26 @@ from simkernel.net.face import NetKernel
 
 def do_xdp_generic(k: NetKernel, packet: Skb) -> Steps[bool]:
     """True: the frame goes on up the stack; else it is somebody else's by now (`yield from`)."""
+    if packet.redirected:
+        return True
     answer = k.net.programs.xdp(packet.device, packet)
     if answer is None or answer.passes:
         return True
+    yield from send_on(k, packet, answer)
+    return False
+
+
+def send_on(k: NetKernel, packet: Skb, answer: XdpAnswer) -> Steps[None]:
+    """What does not go up the stack: out of devices, or dropped (`yield from`)."""
+    if answer.taken:
+        return
     if not answer.targets:
         yield drop(k, packet, SKB_DROP_REASON_XDP)
-        return False
+        return
     for dev in answer.targets[:-1]:
         copy = yield from clone(k, packet)
         yield from _transmit(k, copy, dev)
     yield from _transmit(k, packet, answer.targets[-1])
-    return False
 
 
 def _transmit(k: NetKernel, packet: Skb, dev: NetDevice) -> Steps[None]:

@@ -1,0 +1,36 @@
+"""What the upper floor does with frames of XDP that no packet is made of yet.  kernel/bpf/cpumap.c, net/core/filter.c."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bpf.face import Prog
+
+
+class CpuFrames(Protocol):
+    """The queue of an entry of a CPUMAP."""
+
+    def stop(self) -> None:
+        """The entry goes."""
+
+
+class FrameWay(Protocol):
+    """Where a program wants its frame to go (board.py's Redirect)."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def flags(self) -> int: ...
+
+
+class FrameHost(Protocol):
+    """Devices and CPUs that take frames."""
+
+    def cpu_queue(self, map_id: int, cpu: int, size: int, prog: Prog | None) -> CpuFrames:
+        """Frames of an entry of a CPUMAP go up the stack from there."""
+
+    def redirect_frame(self, device: int, prog: Prog, frame: bytes, way: FrameWay) -> None:
+        """xdp_do_redirect(): a frame of a test run, by the device at an address, goes elsewhere, or is dropped."""
+
+    def flush(self) -> None:
+        """xdp_do_flush(): those of a batch are on their way."""
