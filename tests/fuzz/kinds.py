@@ -408,3 +408,10 @@ def faults(rng: random.Random) -> str:
     finally:
         setattr(broken, name, original)
     return "held" if fails.left <= 0 else "not reached"
+
+
+@kind("tiers", "random programs, probes and frequent calls, by Python and by native code: what is seen is compared")
+def tiers(rng: random.Random) -> str:
+    from tests.fuzz.tiers import compare
+
+    return compare(rng)
