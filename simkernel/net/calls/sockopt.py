@@ -114,7 +114,7 @@ from simkernel.kernel.security import may
 from simkernel.net.alg import set_alg_option
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, bind_to_index, patience, set_patience
 from simkernel.net.calls.sol_socket import GETTERS, SETTERS
-from simkernel.net.core.control import WATCHED, watch_stamps
+from simkernel.net.core.control import STAMPS, WATCHED, watch_stamps
 from simkernel.net.core.filter import get_filter, set_filter
 from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
@@ -287,6 +287,12 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
         sk.reuseport = bool(value)
     if optname == SO_BSDCOMPAT:
         return 0
+    if optname in STAMPS:  # sock_set_timestamp(): one of them at a time
+        for other in STAMPS:
+            sk.options.pop((SOL_SOCKET, other), None)
+            sk.controls.discard(other)
+        if value:
+            sk.controls.add(optname)
     sk.options[SOL_SOCKET, optname] = value
     if optname in WATCHED:
         watch_stamps(k, sk)

@@ -13,7 +13,15 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import IPPROTO_UDP, TCP_ESTABLISHED
 from arch.abi.limits import IOV_MAX, MAX_RW_COUNT
 from arch.abi.signal import SIGPIPE
-from arch.abi.socket import MSG_CMSG_COMPAT, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_WAITFORONE, SOCK_STREAM
+from arch.abi.socket import (
+    MSG_CMSG_CLOEXEC,
+    MSG_CMSG_COMPAT,
+    MSG_DONTWAIT,
+    MSG_NOSIGNAL,
+    MSG_OOB,
+    MSG_WAITFORONE,
+    SOCK_STREAM,
+)
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import read_timespec
@@ -24,6 +32,7 @@ from simkernel.net.core.message import Message, read_address, write_address
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
+from simkernel.net.ipv4.tcp_sock import TcpSock
 
 
 @contextmanager
@@ -115,7 +124,7 @@ def __sys_sendto(k: NetKernel, fd: int, buff: int, length: int, flags: int, addr
     name = read_address(k, addr, addr_len) if addr else b""
     if addr and not addr_len and socket_.sk.protocol == IPPROTO_UDP and not flags & MSG_OOB:
         return -EINVAL
-    if name and socket_.type == SOCK_STREAM and socket_.sk.state == TCP_ESTABLISHED:
+    if name and isinstance(socket_.sk, TcpSock) and socket_.sk.state == TCP_ESTABLISHED:
         name = b""
     return (yield from send(k, socket_, k.usercopy.copy_from_user(buff, length) if length else b"", name, flags))
 
@@ -261,7 +270,7 @@ def ___sys_recvmsg(k: NetKernel, socket_: Socket, msg: int, flags: int) -> Body:
     if fields["name"]:
         write_address(k, message.source, fields["name"], msg + word)
     k.usercopy.put_user(msg + 5 * word, word, len(message.control_out))
-    k.usercopy.put_user(msg + 6 * word, 4, message.out_flags)
+    k.usercopy.put_user(msg + 6 * word, 4, message.out_flags | flags & MSG_CMSG_CLOEXEC)
     return ret
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import struct
 
+from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
+from arch.abi.errno import EINVAL, EPERM
 from arch.abi.socket import (
+    SCM_CREDENTIALS,
+    SCM_RIGHTS,
     SCM_TIMESTAMPING,
     SO_MARK,
     SO_RCVMARK,
@@ -15,11 +19,14 @@ from arch.abi.socket import (
     SO_TIMESTAMPING_NEW,
     SO_TIMESTAMPNS,
     SO_TIMESTAMPNS_NEW,
+    SO_TXTIME,
     SOF_TIMESTAMPING_RX_SOFTWARE,
     SOF_TIMESTAMPING_SOFTWARE,
+    SOF_TIMESTAMPING_TX_RECORD_MASK,
     SOL_SOCKET,
 )
 from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
 from simkernel.net.core.message import Message
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
@@ -27,6 +34,22 @@ from simkernel.net.face import NetKernel
 
 STAMPS = (SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMP_NEW, SO_TIMESTAMPNS_NEW)
 WATCHED = (*STAMPS, SO_TIMESTAMPING, SO_TIMESTAMPING_NEW, SO_RXQ_OVFL, SO_RCVMARK)
+
+
+def sock_cmsg_send(k: NetKernel, sk: Sock, kind: int, data: bytes) -> None:
+    """__sock_cmsg_send(): what of SOL_SOCKET may be said with one packet.  EINVAL, EPERM."""
+    if kind in (SCM_RIGHTS, SCM_CREDENTIALS):
+        return  # of unix sockets
+    if kind == SO_MARK and not k.capable(CAP_NET_RAW) and not k.capable(CAP_NET_ADMIN):
+        raise KernelError(EPERM)
+    if kind == SO_TIMESTAMPING and len(data) == 4:
+        if not int.from_bytes(data, k.mem.byteorder) & ~SOF_TIMESTAMPING_TX_RECORD_MASK:
+            return
+    elif (kind == SO_MARK and len(data) == 4) or (
+        kind == SO_TXTIME and len(data) == 8 and sk.options.get((SOL_SOCKET, SO_TXTIME))
+    ):
+        return
+    raise KernelError(EINVAL)
 
 
 def keep_stamping(k: NetKernel, sk: Sock) -> None:

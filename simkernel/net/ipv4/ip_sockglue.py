@@ -52,10 +52,10 @@ from arch.abi.inet import (
     MCAST_MSFILTER,
     TCP_ESTABLISHED,
 )
-from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOL_IP, SOL_SOCKET
 from arch.errors import KernelError
 from arch.records import dataclass
-from simkernel.net.core.control import receive_control
+from simkernel.net.core.control import receive_control, sock_cmsg_send
 from simkernel.net.core.message import Message, sockaddr_in
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
@@ -85,6 +85,8 @@ def ip_cmsg_send(k: NetKernel, sk: Sock, message: Message) -> Extra:
     """EINVAL."""
     extra, order = Extra(), k.mem.byteorder
     for level, kind, data in message.controls():
+        if level == SOL_SOCKET:
+            sock_cmsg_send(k, sk, kind, data)
         if level != SOL_IP:
             continue
         if kind == IP_PKTINFO and len(data) == 12:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, EMSGSIZE, EOPNOTSUPP
+from arch.abi.errno import EINVAL, EMSGSIZE, ENETUNREACH, EOPNOTSUPP
 from arch.abi.inet import (
     ICMP_DEST_UNREACH,
     ICMP_FRAG_NEEDED,
@@ -34,6 +34,7 @@ from simkernel.net.core.skbuff import (
 )
 from simkernel.net.core.sock import Sock, is_any
 from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses, checksum
 from simkernel.net.ipv4.icmp import error_header, quoted_ports, verdict
 from simkernel.net.ipv4.ip_output import ip_send, source_for
@@ -109,6 +110,8 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
             destination, port = message.destination(sock)
     source = extra.source or (source if not is_any(source) else INADDR_ANY)
     oif = extra.ifindex or sock.route_device(destination)
+    if extra.source and not sock.transparent and not is_local(sock.net, extra.source):
+        return -ENETUNREACH  # ip_route_output_key_hash_rcu()
     if source == INADDR_ANY and sock.mc_addr != INADDR_ANY and 224 <= destination[0] <= 239:
         source = sock.mc_addr
     if source == INADDR_ANY:

@@ -19,10 +19,10 @@ from arch.abi.errno import (
     EPROTO,
 )
 from arch.abi.inet import IN6ADDR_ANY, IN6ADDR_LOOPBACK, IP_MTU, IPPROTO_ICMPV6, IPPROTO_UDP, TCP_ESTABLISHED
-from arch.abi.socket import AF_INET6, AF_UNSPEC, SOCK_RAW, SOCK_STREAM, SOL_IPV6
+from arch.abi.socket import AF_INET6, AF_UNSPEC, SOCK_RAW, SOCK_STREAM, SOL_IPV6, SOL_SOCKET
 from arch.errors import KernelError
 from arch.records import dataclass
-from simkernel.net.core.control import receive_control
+from simkernel.net.core.control import receive_control, sock_cmsg_send
 from simkernel.net.core.memberships import Membership
 from simkernel.net.core.message import Message, parse_sockaddr_in6, sockaddr_in6
 from simkernel.net.core.netns import NetDevice
@@ -87,6 +87,8 @@ def ip6_datagram_send_ctl(k: NetKernel, sk: Sock, message: Message) -> Extra6:
         extra.source, extra.ifindex = sk.np.pktinfo
         extra.source = extra.source if extra.source != IN6ADDR_ANY else b""
     for level, kind, data in message.controls():
+        if level == SOL_SOCKET:
+            sock_cmsg_send(k, sk, kind, data)
         if level != SOL_IPV6:
             continue
         if kind in (in6.IPV6_PKTINFO, in6.IPV6_2292PKTINFO):

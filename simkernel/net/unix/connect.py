@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAFNOSUPPORT, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, EOPNOTSUPP
+from arch.abi.errno import EAFNOSUPPORT, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
@@ -80,21 +80,39 @@ def join(one: UnixSock, two: UnixSock) -> None:
     "int unix_dgram_connect(struct socket *sock, struct sockaddr *addr, int alen, int flags)",
     source="net/unix/af_unix.c",
 )
-def unix_dgram_connect(k: NetKernel, sock: int, addr: int, alen: int, flags: int) -> int:
-    """Remember where datagrams go; AF_UNSPEC forgets it."""
+def unix_dgram_connect(k: NetKernel, sock: int, addr: int, alen: int, flags: int) -> Body:
+    """Remember where datagrams go; AF_UNSPEC forgets it.  EPERM where someone else is listened to."""
     sk = unix_sock(k, sock)
     raw = bytes(k.mem.read(addr, max(alen, 0)))
     if len(raw) < 2:
         return -EINVAL
     if int.from_bytes(raw[:2], k.mem.byteorder) == 0:
-        sk.peer = None
+        before, sk.peer = sk.peer, None
         sk.set_state(TCP_CLOSE)
+        yield from _disconnected(k, sk, before)
         return 0
     found = find_other(k, sk.net, parse_address(k, raw), sk.type)
+    if found.peer not in (None, sk):
+        return -EPERM
     may_send(k, sk, found)
-    sk.peer = found
+    before, sk.peer = sk.peer, found
+    if before is not found:
+        yield from _disconnected(k, sk, before)
     sk.set_state(TCP_ESTABLISHED)
     return 0
+
+
+def _disconnected(k: NetKernel, sk: UnixSock, before: UnixSock | None) -> Steps[None]:
+    """unix_dgram_disconnected(): what the one before had sent is lost, and it learns of that."""
+    if before is None or not sk.parcels:
+        return
+    while sk.parcels:
+        parcel = sk.parcels.popleft()
+        sk.queued -= len(parcel.data)
+        yield from drop_parcel(k, parcel)
+    k.wake_up(sk.wq, 0)
+    if not before.dead and before.peer is sk:
+        before.err = ECONNRESET
 
 
 @kernel_function(
@@ -210,7 +228,7 @@ def close_sock(k: NetKernel, sk: UnixSock) -> Steps[None]:
     """`yield from`: unix_release_sock()."""
     sk.dead = True
     sk.socket = None
-    key: object = sk.inode if sk.inode is not None else (sk.net, sk.name)
+    key: object = sk.inode if sk.inode is not None else (sk.net, sk.name, sk.type)
     if k.net.unix.get(key) is sk:
         del k.net.unix[key]
     unread = bool(sk.parcels)

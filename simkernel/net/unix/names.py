@@ -1,4 +1,5 @@
-"""Names of unix sockets.  A bound path is an inode of kind socket, found again by that inode; an abstract name is a key of its own."""
+"""Names of unix sockets.  A bound path is an inode of kind socket, found again by that inode; an abstract name is a key of
+its own, one for each type of socket."""
 
 from __future__ import annotations
 
@@ -45,9 +46,9 @@ def unix_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
     if name[0] == 0:
         if sk.name:
             return -EINVAL
-        if (sk.net, name) in k.net.unix:
+        if (sk.net, name, sk.type) in k.net.unix:
             return -EADDRINUSE
-        k.net.unix[sk.net, name] = sk
+        k.net.unix[sk.net, name, sk.type] = sk
     else:
         made = _make_inode(k, to_str(name[:-1]), bool(sk.name))
         if sk.name or made is None:
@@ -89,10 +90,10 @@ def autobind(k: NetKernel, sk: UnixSock) -> None:
     for step in range(1, AUTOBIND_NAMES + 1):
         number = (k.net.last_autobind + step) % AUTOBIND_NAMES
         name = b"\0%05x" % number
-        if (sk.net, name) not in names:
+        if (sk.net, name, sk.type) not in names:
             k.net.last_autobind = number
             sk.name = name
-            names[sk.net, name] = sk
+            names[sk.net, name, sk.type] = sk
             return
     raise KernelError(EADDRINUSE, "no abstract name is free")
 
@@ -100,7 +101,7 @@ def autobind(k: NetKernel, sk: UnixSock) -> None:
 def find_other(k: NetKernel, net: Net, name: bytes, type_: int) -> UnixSock:
     """unix_find_other(): ECONNREFUSED, EPROTOTYPE, and what the path walk says."""
     if name[0] == 0:
-        found = k.net.unix.get((net, name))
+        found = k.net.unix.get((net, name, type_))
     else:
         path = k.vfs.user_path(AT_FDCWD, to_str(name[:-1]))
         inode = path.dentry.inode

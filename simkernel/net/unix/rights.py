@@ -9,6 +9,7 @@ from arch.abi.errno import EINVAL, EPERM, ESRCH
 from arch.abi.socket import (
     MSG_CMSG_CLOEXEC,
     MSG_CTRUNC,
+    MSG_PEEK,
     SCM_CREDENTIALS,
     SCM_RIGHTS,
     SO_PASSCRED,
@@ -99,18 +100,20 @@ def parcel_cred(k: NetKernel, scm: Scm, sk: UnixSock, peer: UnixSock) -> Ucred |
     return scm.cred
 
 
-def scm_recv(k: NetKernel, message: Message, sk: UnixSock, parcel: Parcel, flags: int) -> Steps[None]:
-    """`yield from`: tell the receiver who sent it if it wants to know, and install the files."""
+def scm_recv(
+    k: NetKernel, message: Message, sk: UnixSock, parcel: Parcel, flags: int, holder: Parcel | None = None
+) -> Steps[None]:
+    """`yield from`: tell the receiver who sent it if it wants to know, and install the files (of `holder`, which was joined)."""
     if passes_cred(sk):
         cred = parcel.cred or (0, OVERFLOW_ID, OVERFLOW_ID)
         order = "<" if k.mem.byteorder == "little" else ">"
         message.put_control(SOL_SOCKET, SCM_CREDENTIALS, struct.pack(order + "iII", *cred))
-    yield from give_files(k, message, parcel, flags)
+    yield from give_files(k, message, holder or parcel, flags)
 
 
 def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> Steps[None]:
-    """scm_detach_fds(): install what fits into the control buffer; the rest is closed and MSG_CTRUNC says so."""
-    files = unix_detach_fds(k, parcel)
+    """scm_detach_fds(), after unix_detach_fds() or unix_peek_fds(): install what fits into the control buffer; the rest is closed and MSG_CTRUNC says so."""
+    files = [file.get() for file in parcel.files] if flags & MSG_PEEK else unix_detach_fds(k, parcel)
     if not files:
         return
     word = k.arch.model.word

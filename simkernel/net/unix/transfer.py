@@ -11,6 +11,7 @@ from arch.abi.socket import (
     MSG_TRUNC,
     MSG_WAITALL,
     SO_OOBINLINE,
+    SO_PEEK_OFF,
     SOCK_DGRAM,
     SOCK_SEQPACKET,
     SOL_SOCKET,
@@ -175,17 +176,43 @@ def _judge(k: NetKernel, sk: UnixSock) -> Steps[None]:
 def _wait_parcel(k: NetKernel, sk: UnixSock, flags: int) -> Steps[Parcel | int]:
     """The first parcel, 0 at the end, or -errno (`yield from`)."""
     end = until(sk)
-    while not sk.parcels:
+    while True:
         if sk.err:
             return -sk.take_error()
-        if sk.shutdown & RCV_SHUTDOWN or sk.judged:
+        parcel = _at_offset(sk, flags)
+        if parcel is not None:
+            return parcel
+        if sk.judged:
             return 0
         if flags & MSG_DONTWAIT:
-            return -EAGAIN
+            return 0 if sk.type == SOCK_SEQPACKET and sk.shutdown & RCV_SHUTDOWN else -EAGAIN
+        if sk.shutdown & RCV_SHUTDOWN:
+            return 0
         ret = yield from sleep(k, sk.wq, end, exclusive=True)
         if ret < 0:
             return ret
-    return sk.parcels[0]
+
+
+def peek_offset(sk: UnixSock, flags: int) -> int:
+    """sk_peek_offset(): how far in a peek begins, SO_PEEK_OFF."""
+    return max(0, sk.options.get((SOL_SOCKET, SO_PEEK_OFF), -1)) if flags & MSG_PEEK else 0
+
+
+def _move_offset(sk: UnixSock, flags: int, size: int) -> None:
+    """sk_peek_offset_fwd() of what was peeked, sk_peek_offset_bwd() of what was taken."""
+    offset = sk.options.get((SOL_SOCKET, SO_PEEK_OFF), -1)
+    if offset >= 0:
+        sk.options[SOL_SOCKET, SO_PEEK_OFF] = offset + size if flags & MSG_PEEK else max(0, offset - size)
+
+
+def _at_offset(sk: UnixSock, flags: int) -> Parcel | None:
+    """__skb_try_recv_from_queue(): the first datagram, or where a peek is to begin, that one."""
+    left = peek_offset(sk, flags)
+    for parcel in sk.parcels:
+        if not left or left < len(parcel.data):
+            return parcel
+        left -= len(parcel.data)
+    return None
 
 
 def _taken(sk: UnixSock, size: int) -> None:
@@ -232,7 +259,7 @@ def _receive_urgent(sk: UnixSock, message: Message, flags: int) -> int:
     source="net/unix/af_unix.c",
 )
 def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int) -> Body:
-    """Bytes as they come, all of them with MSG_WAITALL; parcels with files are not joined with what is before them."""
+    """Bytes as they come, all of them with MSG_WAITALL; nothing is joined with what is behind a parcel with files."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if sk.state != TCP_ESTABLISHED:
         return -EINVAL
@@ -243,10 +270,11 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
         return _receive_urgent(sk, message, flags) if k.version.at_least("5.15") else -EOPNOTSUPP
     out, end, wanted = bytearray(), until(sk), (size if flags & MSG_WAITALL else 1) or 1
     first: Parcel | None = None
+    holder: Parcel | None = None
     refusal = 0
     while not refusal:
-        first = _take_stream(sk, out, first, size, flags)
-        if len(out) >= wanted or (first is not None and not size):
+        first, holder = _take_stream(sk, out, first, size, flags)
+        if len(out) >= wanted or holder is not None or (first is not None and not size):
             break
         if sk.parcels and (out or first is not None) and not flags & MSG_PEEK:
             break  # what is next is not to be joined
@@ -261,40 +289,48 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
         if sk.judged and not out:
             return hear_judged(sk, message, size, flags)
     message.scatter(bytes(out))
-    if first is not None and not flags & MSG_PEEK:
-        yield from scm_recv(k, message, sk, first, flags)
-        _taken(sk, len(out))
+    if first is not None:
+        _move_offset(sk, flags, len(out))
+        if not flags & MSG_PEEK:
+            _taken(sk, len(out))
+        yield from scm_recv(k, message, sk, first, flags, holder)
     return len(out) or (0 if first is not None else refusal)
 
 
-def _take_stream(sk: UnixSock, out: bytearray, first: Parcel | None, size: int, flags: int) -> Parcel | None:
-    """Add to `out` what may be joined with what it has; the parcel that began it."""
+def _take_stream(
+    sk: UnixSock, out: bytearray, first: Parcel | None, size: int, flags: int
+) -> tuple[Parcel | None, Parcel | None]:
+    """Add to `out` what may be joined with what it has; the parcel that began it, and the last one if it has files."""
     if flags & MSG_PEEK:
         out.clear()
         first = None
-    index = 0
+    index, skip = 0, peek_offset(sk, flags)
     while index < len(sk.parcels):
         before = sk.parcels[index]
+        if skip and skip >= len(before.data):
+            skip -= len(before.data)
+            index += 1
+            continue
         parcel = _manage_oob(sk, before, flags, bool(out))
         if parcel is None:
             if flags & MSG_PEEK or before is sk.oob:
                 break
             continue
-        if first is not None and (
-            len(out) >= size or parcel.files or (passes_cred(sk) and parcel.cred != first.cred)
-        ):  # fmt: skip
+        if first is not None and (len(out) >= size or (passes_cred(sk) and parcel.cred != first.cred)):
             break
         if first is None:
             first = parcel
         room = size - len(out)
-        out += parcel.data[:room]
+        out += parcel.data[skip:][:room]
         if flags & MSG_PEEK:
-            index += 1
+            index, skip = index + 1, 0
         elif room >= len(parcel.data):
             sk.take(parcel)
         else:
             parcel.data = parcel.data[room:]
-    return first
+        if parcel.files:
+            return first, parcel
+    return first, None
 
 
 @kernel_function(
@@ -313,12 +349,21 @@ def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int)
         return hear_judged(sk, message, size, flags)
     if not isinstance(parcel, Parcel):
         return parcel
-    if not flags & MSG_PEEK:
+    data = parcel.data
+    if flags & MSG_PEEK:
+        skip = peek_offset(sk, flags)
+        for before in sk.parcels:
+            if before is parcel:
+                break
+            skip -= len(before.data)
+        data = data[skip:]
+    else:
         sk.take(parcel)
-        _taken(sk, len(parcel.data))
-        yield from scm_recv(k, message, sk, parcel, flags)
+        _taken(sk, len(data))
+    _move_offset(sk, flags, min(size, len(data)) if flags & MSG_PEEK else len(data))
+    yield from scm_recv(k, message, sk, parcel, flags)
     message.source = parcel.source if len(parcel.source) > 2 else b""
-    if len(parcel.data) > size:
+    if len(data) > size:
         message.out_flags |= MSG_TRUNC
-    message.scatter(parcel.data[:size])
-    return len(parcel.data) if flags & MSG_TRUNC else min(size, len(parcel.data))
+    message.scatter(data[:size])
+    return len(data) if flags & MSG_TRUNC else min(size, len(data))
