@@ -140,6 +140,7 @@ class Bpf:
         self.tier = chosen_tier()
         self.cgroups = CgroupPrograms()
         self.netns = NetnsPrograms()
+        self.flow_of: Callable[[int], bytes | None] | None = None  # of the packet at an address, for its hash
         self.frames: FrameHost | None = None  # None: this machine has no network
         self.redirect: Redirect | None = None  # of the program that ran last
         self.sysctl_names: dict[

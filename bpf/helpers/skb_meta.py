@@ -28,7 +28,8 @@ def bpf_get_hash_recalc(rt: Runtime, skb_at: int) -> int:
     """The packet's hash, computed from its headers if it has none."""
     skb = SkBuff(rt.host, skb_at)
     if not skb.get("hash"):
-        skb.set("hash", zlib.crc32(skb.packet()[:64]) | 1)
+        flow = rt.bpf.flow_of(skb_at) if rt.bpf.flow_of is not None else None
+        skb.set("hash", zlib.crc32(skb.packet()[:64] if flow is None else flow) | 1)
     return skb.get("hash")
 
 

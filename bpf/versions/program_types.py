@@ -598,7 +598,6 @@ declare(
     packets="read",
     attach="FLOW_DISSECTOR@4.20",
     sections="flow_dissector FLOW_DISSECTOR exp,opt",
-    missing="attaching to a network namespace: test runs only",
 )
 declare(
     23,
@@ -727,7 +726,6 @@ declare(
     attach="SK_LOOKUP@5.9",
     probe_attach="SK_LOOKUP",
     sections="sk_lookup SK_LOOKUP exp",
-    missing="attaching to a network namespace: test runs only",
 )
 declare(
     31,

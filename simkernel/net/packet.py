@@ -17,6 +17,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
+from simkernel.net.core.flow_dissector import probe_transport_header
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import ProtoOps, Sock
@@ -89,6 +90,7 @@ def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
 
 def _transmit(k: NetKernel, sk: Sock, skb: Skb, length: int) -> Body:
     """packet_snd(): by the device's queueing discipline, or past it (PACKET_QDISC_BYPASS)."""
+    probe_transport_header(k, skb)
     if sk.options.get((SOL_PACKET, PACKET_QDISC_BYPASS)):
         ret = yield k.call("__dev_direct_xmit", skb.addr, 0)
     else:

@@ -9,7 +9,8 @@
     calls.py       bpf(2) and perf_event_open(2); test_functions.py: what tracing programs are tested on; map_functions.py: what maps' operations are; bpf_files.py and perf_files.py: the files that they make
     tracefs.py     tracing's tree of files in the virtual file system
     sockfilter.py  SO_ATTACH_BPF
-    lwt.py         programs of routes
+    lwt.py         programs of routes; flow.py: dissectors of packets
+    cpumap.py      frames that go up the stack on another CPU
     cgroups.py     programs of control groups on packets, sockets, devices, sysctls
     declared.py    functions that are there to be found and traced: security hooks, kernel functions for programs
     lsm.py         who watches the security hooks; soft_calls.py: functions that plain bodies call

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from arch.abi.errno import EFAULT, ENOENT
 from arch.abi.limits import PAGE_SIZE
@@ -21,6 +22,7 @@ from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.hooks import FsPrograms
 from simkernel.kernel.face import Steps
 from simkernel.kernel.task import Task
+from simkernel.net.core.flow_dissector import flow_of
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_RTT_CB,
@@ -29,6 +31,7 @@ from simkernel.net.core.programs import (
     NET_XMIT_DROP,
     NET_XMIT_SUCCESS,
     Choice,
+    FlowKeys,
     NetPrograms,
     Redirected,
     XdpAnswer,
@@ -38,6 +41,7 @@ from simkernel.net.core.sock import Sock
 from simkernel.observe.choosers import Choosers, ReuseportProgram, reuseport_program
 from simkernel.observe.congestion import MapOps
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.flow import FlowDissectors
 from simkernel.observe.lwt import RouteProgram, route_program
 from simkernel.observe.psock import SocketJudges
 from simkernel.observe.tc import TcClassifier, classifier_of_fd, redirected
@@ -80,6 +84,8 @@ class CgroupNet(_Base, NetPrograms):
         self.devices = devices
         self.choosers = Choosers(k, bpf)
         self.judges = SocketJudges(k, bpf)
+        self.dissectors = FlowDissectors(k, bpf)
+        bpf.flow_of = partial(flow_of, k)
 
     def cookie(self, sk: Sock) -> int:
         """The number that programs see, too."""
@@ -100,6 +106,9 @@ class CgroupNet(_Base, NetPrograms):
 
     def classifier(self, fd: int) -> TcClassifier:
         return classifier_of_fd(self.bpf, fd)
+
+    def dissect(self, net: Net, skb: Skb, offset: int, flags: int) -> FlowKeys | None:
+        return self.dissectors.dissect(net, skb, offset, flags)
 
     def lwt_program(self, fd: int, kind: int) -> RouteProgram:
         return route_program(self.bpf, fd, kind)

@@ -37,6 +37,7 @@ from simkernel.kernel.classic_bpf import (
     read_program,
     run,
 )
+from simkernel.net.core.flow_dissector import payload_offset
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Filter, Sock
 from simkernel.net.face import NetKernel
@@ -90,6 +91,7 @@ ANCILLARY: dict[int, Ancillary] = {
     40: lambda k, packet, a, x: a ^ x,
     44: lambda k, packet, a, x: packet.get("vlan_tci"),
     48: lambda k, packet, a, x: int(packet.get("vlan_proto") != 0),
+    52: lambda k, packet, a, x: payload_offset(k, packet),
     56: lambda k, packet, a, x: k.random.getrandbits(32),
     60: lambda k, packet, a, x: packet.get("vlan_proto"),
 }

@@ -19,6 +19,17 @@ from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Filter, Sock
 
 
+@dataclass(slots=True)
+class FlowKeys:
+    """struct flow_keys."""
+
+    known: bool = False  # else the packet is none that could be dissected
+    thoff: int = 0
+    protocol: int = 0  # of the transport header
+    later_fragment: bool = False
+    flow: bytes = b""  # addresses and ports, of which a hash is made
+
+
 @dataclass(frozen=True)
 class Choice:
     """The sock that a program chose; None: the packet finds nobody."""
@@ -110,6 +121,10 @@ class NetPrograms:
     def classifier(self, fd: int) -> Classifier:
         """The program of a filter.  KernelError."""
         raise KernelError(EOPNOTSUPP, "no programs on this machine")
+
+    def dissect(self, net: Net, skb: Skb, offset: int, flags: int) -> FlowKeys | None:
+        """bpf_flow_dissect(): what the namespace's program says of the packet whose headers begin there; None: nothing."""
+        return None
 
     def lwt_program(self, fd: int, kind: int) -> LwtProgram:
         """The program of a route, for LWT_BPF_IN and its like.  KernelError."""
