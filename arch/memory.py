@@ -66,6 +66,8 @@ class PhysicalMemory:
     Physical addresses run from 0 to size.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "free_pages")  # native code reads that one
+
     def __init__(self, size: int) -> None:
         if size % PAGE_SIZE:
             raise ValueError("memory size must be a multiple of 4096 bytes")

@@ -540,7 +540,7 @@ def boot(
     for subsystem in (fs, proc_irq, proc_keys, proc_locks, ipc, mm, net, io_uring, block, observe):
         subsystem.install(k)
     install_binds(k.vfs, shown)
-    k.shortcuts.add(shortcuts(k.vfs))
+    k.shortcuts.add(shortcuts(k))
     k.shortcuts.add(bpf_shortcuts(k.version))
     keep_types(k.arch, k.version)
     if strace is not None:

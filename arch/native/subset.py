@@ -15,7 +15,8 @@ What a function means is what it means in Python, with these rules:
   noted in the block, and all functions on the way return 0 at once.  `copy(to, from, n)` and `zero(to, n)` are as these, and
   `fault(a)` is such an access that always fails.  `decline()` ends all functions as well: Python is to do it.
 * `peek8(a)` to `peek64(a)` and `poke8(a, v)` to `poke64(a, v)` do the same in the host, inside of arrays of words whose addresses
-  and sizes our own code knows: what is put together there is a record in the machine's byte order.
+  and sizes our own code knows: what is put together there is a record in the machine's byte order. `copy_out(to, a, n)` and
+  `copy_in(a, from, n)` copy simulated memory there, and back.
 * An argument that is `Bytes` is a bytes object of Python's: `put(to, b, n)` copies its first n bytes into simulated memory, `fill(to, b, n)`
   into an array of words.
 * Statements: assignments to names and words, `if`, `while`, `for i in range(n)`, `break`, `continue`, `return`, calls.
@@ -100,7 +101,9 @@ def _only_native(*values: Argument) -> int:
 
 peek8 = peek16 = peek32 = peek64 = poke8 = poke16 = poke32 = poke64 = fill = _only_native
 load8 = load16 = load32 = load64 = load32le = load64le = store8 = store16 = store32 = store64 = _only_native
-invoke = attempt = as_uint = set_uint = entry = copy = zero = put = fault = decline = call_python = _only_native
+invoke = attempt = as_uint = set_uint = entry = copy = copy_in = copy_out = zero = put = fault = decline = (
+    call_python
+) = _only_native
 
 
 Argument = int | bytes | Words
@@ -413,6 +416,10 @@ class SubsetWriter:
             return self.host_access(name, values)
         if name == "copy":
             return self.copy(*values)
+        if name == "copy_in":
+            return self.copy_in(*values)
+        if name == "copy_out":
+            return self.copy_out(*values)
         if name == "zero":
             return self.zero(*values)
         if name == "fault":
@@ -497,9 +504,18 @@ class SubsetWriter:
         return "0"
 
     def copy(self, to: str, source: str, size: str) -> str:
+        return self.move(self.within(to, size), self.within(source, size), size)
+
+    def copy_out(self, to: str, source: str, size: str) -> str:
+        return self.move(to, self.within(source, size), size)
+
+    def copy_in(self, to: str, source: str, size: str) -> str:
+        return self.move(self.within(to, size), source, size)
+
+    def move(self, to: str, source: str, size: str) -> str:
+        """At addresses of the host."""
         f = self.f
-        a = f.let(f"inttoptr i64 {self.within(to, size)} to ptr")
-        b = f.let(f"inttoptr i64 {self.within(source, size)} to ptr")
+        a, b = f.let(f"inttoptr i64 {to} to ptr"), f.let(f"inttoptr i64 {source} to ptr")
         f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {a}, ptr {b}, i64 {size}, i1 false)")
         return "0"
 

@@ -134,12 +134,15 @@ class Pipe:
         done = 0
         while self.bufs and it.count:
             buf = self.bufs[0]
-            wanted = min(len(buf), it.count)
-            copied = it.copy_to(bytes(buf.data[buf.offset : buf.offset + wanted]))
+            wanted = len(buf)
+            if wanted > it.count:
+                wanted = it.count
+            begin, data = buf.offset, buf.data
+            copied = it.copy_to(bytes(data if wanted == len(data) else memoryview(data)[begin : begin + wanted]))
             buf.offset += copied
             done += copied
             ends = buf.packet and copied == wanted
-            if ends or not buf:
+            if ends or buf.offset == len(data):
                 self.bufs.popleft()
             if ends or copied < wanted:
                 break

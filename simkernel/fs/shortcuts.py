@@ -1,20 +1,37 @@
-"""Reading, writing and seeking without kernel text and without Python: /dev/null, /dev/zero, and what the page cache has.
+"""Reading, writing and seeking without kernel text and without Python: /dev/null, /dev/zero, and what the page cache has; pipes
+that have room or bytes, without kernel text: what moves the bytes is their own Python.
 
 kernel/shortcuts.py tells how.
 """
 
 from __future__ import annotations
 
+import ctypes
 from functools import partial
 
-from arch.abi.fcntl import O_NOATIME, SEEK_CUR, SEEK_END, SEEK_SET
+from arch.abi.fcntl import O_DIRECT, O_NOATIME, SEEK_CUR, SEEK_END, SEEK_SET
 from arch.abi.limits import MAX_RW_COUNT, PAGE_SHIFT, PAGE_SIZE, S32_MAX, U32_MAX
 from arch.abi.mount import MS_NOATIME, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import makedev
 from arch.abi.time import TICK_NSEC
 from arch.native.block import Word
 from arch.native.slots import LENGTH, slot_address, slot_offset
-from arch.native.subset import Words, as_uint, copy, decline, entry, native, set_uint, shared, store64, zero
+from arch.native.subset import (
+    Words,
+    as_uint,
+    call_python,
+    copy,
+    copy_in,
+    copy_out,
+    decline,
+    entry,
+    native,
+    set_uint,
+    shared,
+    store64,
+    zero,
+)
+from arch.native.walk import user_readable
 from simkernel.fs.constants import (
     FMODE_ATOMIC_POS,
     FMODE_CAN_READ,
@@ -25,13 +42,15 @@ from simkernel.fs.constants import (
     FMODE_STREAM,
     FMODE_WRITE,
 )
+from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import FilesStruct
 from simkernel.fs.hostfs import HOST_FILE_OPERATIONS
 from simkernel.fs.inode import File, Inode, Mount, SuperBlock
 from simkernel.fs.mounts import DAY_NS
 from simkernel.fs.pagecache import Mapping
+from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe, pipe_of
 from simkernel.fs.tmpfs import SHMEM_FILE_OPERATIONS
-from simkernel.fs.vfs import Vfs
+from simkernel.fs.uio import IovIter
 from simkernel.kernel.shortcuts import (
     COST,
     NONE,
@@ -40,6 +59,9 @@ from simkernel.kernel.shortcuts import (
     OTHER_WALK,
     OWN,
     REALTIME,
+    UNPROBED_BODY,
+    UNPROBED_COST,
+    UNPROBED_WALK,
     WALK,
     Shortcut,
     Way,
@@ -48,8 +70,8 @@ from simkernel.kernel.shortcuts import (
     end,
     user_place,
 )
-from simkernel.kernel.task import Task, TaskIo
-from simkernel.kernel.visits import A32, B, C, X, Y, arrive, depart
+from simkernel.kernel.task import Task, TaskIo, WaitQueue
+from simkernel.kernel.visits import A32, B, C, X, Y, arrive, charge, depart
 
 FILES, IO = slot_offset(Task, "files"), slot_offset(Task, "io")
 FDS, SHARERS = slot_offset(FilesStruct, "fds"), slot_offset(FilesStruct, "count")
@@ -57,15 +79,25 @@ F_MODE, F_OP, F_POS, F_FLAGS = (slot_offset(File, name) for name in ("f_mode", "
 F_COUNT, F_INODE, F_MAPPING = (slot_offset(File, name) for name in ("f_count", "f_inode", "f_mapping"))
 F_PATH, POS_ADDR, ADDR = (slot_offset(File, name) for name in ("f_path", "pos_addr", "addr"))
 I_SIZE, ATIME, MTIME, CTIME = (slot_offset(Inode, name) for name in ("i_size", "atime", "mtime", "ctime"))
+I_PIPE, BUFS, SLOTS = slot_offset(Inode, "i_pipe"), slot_offset(Pipe, "bufs"), slot_offset(Pipe, "slots")
+READERS, RD_WAIT, WR_WAIT = (slot_offset(Pipe, name) for name in ("readers", "rd_wait", "wr_wait"))
+WAITERS, ON_WAKE = slot_offset(WaitQueue, "waiters"), slot_offset(WaitQueue, "on_wake")
 I_SB, I_STATE, S_FLAGS = slot_offset(Inode, "i_sb"), slot_offset(Inode, "i_state"), slot_offset(SuperBlock, "s_flags")
 MNT_FLAGS, PAGES = slot_offset(Mount, "mnt_flags"), slot_offset(Mapping, "pages")
 SYSCR, SYSCW, RCHAR, WCHAR = (slot_offset(TaskIo, name) for name in ("syscr", "syscw", "rchar", "wchar"))
 FIRST_ITEM = tuple.__basicsize__  # of a tuple: path.mnt
 MAX_POSITION = 1 << 40  # beyond, the bodies look
 
+PIPE_MOST = 65536  # bytes of a call
+PIPE_MARGIN = 64  # pages that are free: no call here can find that there is no memory
+
 # Own words: a reference to the number of inotify marks, file operations, the list of free kiocbs, a reference to
-# whether somebody hears of dirty inodes.
-MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS, LISTENERS = range(OWN, OWN + 7)
+# whether somebody hears of dirty inodes; for pipes: their operations, functions that have probes, a reference to the number of free
+# pages, what Python has in place of a body, the words where it finds how many bytes it is asked for and leaves how many it was, and
+# the bytes.
+(
+    MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS, LISTENERS, PIPE, PROBED, FREE_PAGES, PIPE_BODY, PIPE_COUNT, PIPE_BYTES,
+) = range(OWN, OWN + 13)  # fmt: skip
 
 
 @native
@@ -107,20 +139,28 @@ def count_read(count: int) -> int:
 
 
 @native
+def count_written(count: int) -> int:
+    io = at(shared[Word.TASK] + IO)
+    add(io + SYSCW, 1)
+    add(io + WCHAR, count)
+    return 0
+
+
+@native
 def write(s: Words, nr: int, fd: int, buf: int, count: int) -> int:
-    """write_null()."""
-    now = begin(s, s[COST])
+    """write_null(), and pipes."""
     check_access(s, buf, count)
     file = open_file(fd & U32_MAX, FMODE_WRITE | FMODE_CAN_WRITE)
     operations = at(file + F_OP)
+    if operations == s[PIPE]:
+        return write_pipe(s, nr, fd, file, buf, count)
+    now = begin(s, s[COST])
     if operations != s[NULL] and operations != s[ZERO]:
         decline()
     if as_uint(at(file + F_POS)) or as_uint(at(file + F_MODE)) & FMODE_ATOMIC_POS:
         decline()
     arrive(s[WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), position(file))
-    io = at(shared[Word.TASK] + IO)
-    add(io + SYSCW, 1)
-    add(io + WCHAR, count)
+    count_written(count)
     depart(s[WALK], now, count)
     end(s, nr, now, s[COST])
     return count
@@ -134,12 +174,14 @@ def position(file: int) -> int:
 
 @native
 def read(s: Words, nr: int, fd: int, buf: int, count: int) -> int:
-    """read_null(), read_zero() into one page, and what the page cache has."""
+    """read_null(), read_zero() into one page, what the page cache has, and pipes."""
     file = open_file(fd & U32_MAX, FMODE_READ | FMODE_CAN_READ)
     check_access(s, buf, count)
     operations = at(file + F_OP)
     if operations == s[SHMEM] or operations == s[HOST]:
         return read_pages(s, nr, fd, file, buf, count)
+    if operations == s[PIPE]:
+        return read_pipe(s, nr, fd, file, buf, count)
     now = begin(s, s[COST])
     if as_uint(at(file + F_POS)) or as_uint(at(file + F_MODE)) & FMODE_ATOMIC_POS:
         decline()
@@ -245,6 +287,116 @@ def set_pos(file: int, pos: int) -> int:
 
 
 @native
+def heard(queue: int) -> int:
+    """Somebody sleeps there, or wants to be told."""
+    return at(at(queue + WAITERS) + LENGTH) or at(at(queue + ON_WAKE) + LENGTH)
+
+
+@native
+def quiet_pipe(s: Words, file: int, count: int) -> int:
+    """A pipe from which a call of so many bytes wakes nobody, with its lock as nobody sees it."""
+    if at(s[PROBED] + LENGTH) or not at(s[KIOCBS] + LENGTH) or not as_uint(at(file + F_MODE)) & FMODE_STREAM:
+        decline()
+    pipe = at(at(file + F_INODE) + I_PIPE)
+    if pipe == s[NONE] or not count or count > PIPE_MOST:
+        decline()
+    if heard(at(pipe + RD_WAIT)) or heard(at(pipe + WR_WAIT)):
+        decline()
+    return pipe
+
+
+@native
+def move_bytes(s: Words, now: int, file: int, count: int) -> int:
+    """What the body does: how many bytes."""
+    charge(shared[Word.WORK] - shared[Word.WORK_SEEN])
+    set_uint(shared[Word.CLOCK], now + s[UNPROBED_BODY])
+    shared[Word.VISITED] = 1
+    set_at(s[PIPE_COUNT], count)
+    if call_python(s[PIPE_BODY], as_uint(at(file + ADDR))):
+        return 0
+    return at(s[PIPE_COUNT])
+
+
+@native
+def set_at(m: Words, value: int) -> int:
+    m[0] = value
+    return 0
+
+
+@native
+def piece(address: int, left: int) -> int:
+    """Bytes up to the end of a page."""
+    return least(left, PAGE_SIZE - (address & (PAGE_SIZE - 1)))
+
+
+@native
+def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> int:
+    """pipe_read() of what is there."""
+    now = begin(s, s[UNPROBED_COST])
+    pipe = quiet_pipe(s, file, count)
+    held = at(at(pipe + BUFS) + LENGTH)
+    if not held:
+        decline()
+    reached = least(count, held * PAGE_SIZE)
+    done = 0
+    while done < reached:
+        user_place(buf + done, piece(buf + done, reached - done))
+        done += piece(buf + done, reached - done)
+    inode = at(file + F_INODE)
+    touched = atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, now + s[UNPROBED_BODY] + as_uint(at(s[REALTIME])))
+    arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
+    got = move_bytes(s, now, file, count)
+    done = 0
+    while done < got:
+        step = piece(buf + done, got - done)
+        copy_in(user_place(buf + done, step), s[PIPE_BYTES] + done, step)
+        done += step
+    if touched:
+        set_uint(inode + ATIME, touched)
+    count_read(got)
+    depart(s[UNPROBED_WALK], now, got)
+    end(s, nr, now, s[UNPROBED_COST])
+    return got
+
+
+@native
+def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> int:
+    """pipe_write() of what there is room for."""
+    now = begin(s, s[UNPROBED_COST])
+    pipe = quiet_pipe(s, file, count)
+    needed = (count + PAGE_SIZE - 1) // PAGE_SIZE
+    if at(at(pipe + BUFS) + LENGTH) + needed > as_uint(at(pipe + SLOTS)) or not as_uint(at(pipe + READERS)):
+        decline()
+    if as_uint(at(s[FREE_PAGES])) < PIPE_MARGIN:
+        decline()
+    done = 0
+    while done < count:
+        if not user_readable(buf + done):
+            decline()
+        done += piece(buf + done, count - done)
+    inode = at(file + F_INODE)
+    time = now + s[UNPROBED_BODY] + as_uint(at(s[REALTIME]))
+    time -= time % TICK_NSEC
+    changes = as_uint(at(inode + MTIME)) != time or as_uint(at(inode + CTIME)) != time
+    if changes and (as_uint(at(s[LISTENERS])) or not as_uint(at(inode + I_STATE))):
+        decline()
+    arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
+    done = 0
+    while done < count:
+        step = piece(buf + done, count - done)
+        copy_out(s[PIPE_BYTES] + done, user_readable(buf + done), step)
+        done += step
+    got = move_bytes(s, now, file, count)
+    if changes:
+        set_uint(inode + MTIME, time)
+        set_uint(inode + CTIME, time)
+    count_written(got)
+    depart(s[UNPROBED_WALK], now, got)
+    end(s, nr, now, s[UNPROBED_COST])
+    return got
+
+
+@native
 def lseek(s: Words, nr: int, fd: int, offset: int, whence: int) -> int:
     """Of files of tmpfs, forward or back to a place that the file could have."""
     now = begin(s, s[COST])
@@ -270,8 +422,34 @@ def lseek(s: Words, nr: int, fd: int, offset: int, whence: int) -> int:
     return offset
 
 
-def shortcuts(vfs: Vfs) -> tuple[Shortcut, ...]:
+class PipeBodies:
+    """What moves the bytes of a pipe, where the row has asked everything that could go another way."""
+
+    def __init__(self, k: FsKernel) -> None:
+        self.k = k
+        self.count = ctypes.c_uint64()
+        self.bytes = (ctypes.c_char * PIPE_MOST)()
+        self.view = memoryview(self.bytes).cast("B")
+
+    def read(self, address: int) -> None:
+        """Of a struct file."""
+        it, done = IovIter.sink(self.k, self.count.value), 0
+        self.count.value = pipe_of(self.k.vfs.files[address].f_inode).take(it)
+        for data in it.kernel_out or ():
+            self.view[done : done + len(data)] = data
+            done += len(data)
+
+    def write(self, address: int) -> None:
+        """Of a struct file."""
+        file = self.k.vfs.files[address]
+        it, pipe = IovIter.source(self.k, bytes(self.view[: self.count.value])), pipe_of(file.f_inode)
+        self.count.value = pipe.merge(it) + pipe.add(it, bool(file.f_flags & O_DIRECT))
+
+
+def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
     """The rows of a machine's file system."""
+    vfs, pipes = k.vfs, PipeBodies(k)
+    bodies = pipes.read, pipes.write  # alive as long as the rows
 
     def words(reads: bool) -> tuple[int, ...]:
         null, zeros = vfs.char_devices[makedev(1, 3)], vfs.char_devices[makedev(1, 5)]
@@ -284,18 +462,32 @@ def shortcuts(vfs: Vfs) -> tuple[Shortcut, ...]:
             *files,
             id(vfs.uio.free),
             slot_address(vfs.dirty, "active"),
+            id(PIPEFIFO_FOPS),
+            id(vfs.probed),
+            slot_address(k.physical, "free_pages"),
+            id(bodies[not reads]),
+            ctypes.addressof(pipes.count),
+            ctypes.addressof(pipes.bytes),
         )
 
     asked = ("rw_verify_area", "security_file_permission", "bpf_lsm_file_permission")
     given, inner = (A32, B, C), (X, B, C, Y)
     writing = Way(("ksys_write", "vfs_write", "__vfs_write"), "write_null", True, (given, inner, inner, inner))
     reading = ("ksys_read", "vfs_read", "__vfs_read")
+    into = Way((*writing.calls, "new_sync_write", "pipe_write"))
+    out_of = Way((*reading, "new_sync_read", "pipe_read"))
     pages = Way((*reading, "new_sync_read"), "shmem_file_read_iter", False, (given, inner, inner, inner))
     others = (*asked, "read_zero", "generic_file_read_iter")
     return (
-        Shortcut("write", write, writing, others=asked, words=partial(words, False)),
+        Shortcut("write", write, writing, unprobed_way=into, others=asked, words=partial(words, False)),
         Shortcut(
-            "read", read, Way(reading, "read_null", False, (given, inner, inner)), pages, others, partial(words, True)
+            "read",
+            read,
+            Way(reading, "read_null", False, (given, inner, inner)),
+            pages,
+            out_of,
+            others,
+            partial(words, True),
         ),
         Shortcut("lseek", lseek, Way(("ksys_lseek",), "vfs_llseek"), words=partial(words, False)),
     )

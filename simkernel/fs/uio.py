@@ -24,7 +24,7 @@ class IovIter:
     def __init__(self, k: KernelFace, segments: list[tuple[int, int]]) -> None:
         self.k = k
         self.segments = segments  # (user address, length) in bytes; emptied from the front
-        self.count = sum(length for _, length in segments)
+        self.count = segments[0][1] if len(segments) == 1 else sum(length for _, length in segments)
         self.offset = 0  # into the first segment
         self.kernel_data: bytes | None = None  # a kernel source instead of user memory
         self.kernel_out: list[bytes] | None = None  # a kernel destination
@@ -46,7 +46,8 @@ class IovIter:
 
     def copy_to(self, data: bytes) -> int:
         """copy_to_iter(): how many bytes could be stored; fewer after a fault."""
-        data = data[: self.count]
+        if len(data) > self.count:
+            data = data[: self.count]
         if self.kernel_out is not None:
             self.kernel_out.append(bytes(data))
             self.count -= len(data)

@@ -59,12 +59,13 @@ PID, TGID, REAL_PARENT = (slot_offset(Task, name) for name in ("pid", "tgid", "r
 UTIME, CRED, PTRACER = (slot_offset(Task, name) for name in ("utime_ns", "cred", "ptracer"))
 UID, EUID, GID, EGID = (slot_offset(Cred, name) for name in ("uid", "euid", "gid", "egid"))
 
-# Words of a row: ns until the last body begins and in all, on its way and on the other one; addresses of the counts of calls, of
+# Words of a row: ns until the last body begins and in all, on its way, on the other one and on the unprobed one; addresses of the counts of calls, of
 # references to the deadline, to `active` of sys_enter and sys_exit, to strace; None; the size of a long; a reference to the
-# clock's offset; the words of who is visited on both ways, or 0; then the row's own.
+# clock's offset; the words of who is visited on these ways, or 0; then the row's own.
 (
-    BODY, COST, OTHER_BODY, OTHER_COST, COUNTS, DEADLINE, ENTERED, LEFT, STRACE, NONE, LONG, REALTIME, WALK, OTHER_WALK, OWN,
-) = range(15)  # fmt: skip
+    BODY, COST, OTHER_BODY, OTHER_COST, UNPROBED_BODY, UNPROBED_COST, COUNTS, DEADLINE, ENTERED, LEFT, STRACE, NONE, LONG, REALTIME,
+    WALK, OTHER_WALK, UNPROBED_WALK, OWN,
+) = range(18)  # fmt: skip
 
 
 @native
@@ -256,13 +257,14 @@ class Way:
 @dataclass(frozen=True)
 class Shortcut:
     """A row: the call, the function, the way of the bodies, or two of them; where one of `others` has a probe there are more
-    calls.
+    calls.  On a third way the function goes only while no kernel function at all has a probe.
     """
 
     call: str
     function: NativeFunction
     way: Way = Way()
     other_way: Way = Way()
+    unprobed_way: Way = Way()
     others: tuple[str, ...] = ()
     words: Callable[[], Sequence[int]] = tuple  # the row's own
     visits: bool = True  # the function calls arrive() and depart()
@@ -270,6 +272,7 @@ class Shortcut:
     def functions(self) -> Iterator[str]:
         """Kernel functions on its ways."""
         yield from (*self.way.calls, self.way.leaf, *self.other_way.calls, self.other_way.leaf, *self.others)
+        yield from self.unprobed_way.calls
 
 
 ROWS = [
@@ -317,7 +320,7 @@ class Shortcuts:
             slot_address(clock, "realtime_offset_ns"),
         ]  # fmt: skip
         self.used: dict[str, ctypes.Array[ctypes.c_uint64]] = {}  # by call: its words
-        self.walks: dict[str, tuple[Walk, Walk]] = {}  # by call: who is visited on its two ways
+        self.walks: dict[str, tuple[Walk, ...]] = {}  # by call: who is visited on its ways
         self.table = (ctypes.c_uint64 * (2 * MAX_COUNTED))()
         syscalls.namespaced = self.end_plain_ids
         hot = HOT_CALLS[chosen_tier()]
@@ -337,9 +340,8 @@ class Shortcuts:
         name = self.syscalls.names.get(nr, "")
         row = self.rows.get(name)
         if row is not None and name not in self.used and name not in self.ended:
-            costs = (*self._costs(row.way), *self._costs(row.other_way))
-            words = (*costs, *self.common, 0, 0, *row.words())
-            self.walks[name] = Walk(self.cpu, self.text), Walk(self.cpu, self.text)
+            words = (*[0] * COUNTS, *self.common, 0, 0, 0, *row.words())
+            self.walks[name] = tuple(Walk(self.cpu, self.text) for _ in range(3))
             self.used[name] = (ctypes.c_uint64 * len(words))(*(word & (1 << 64) - 1 for word in words))
             self.changed()
 
@@ -352,11 +354,11 @@ class Shortcuts:
             return False
         found = [
             walk.aim(self._steps(name, part), self._listeners(part), len(self.on_the_way))
-            for walk, part in zip(self.walks[name], (row.way, row.other_way), strict=True)
+            for walk, part in zip(self.walks[name], (row.way, row.other_way, row.unprobed_way), strict=True)
         ]
         if None in found:
             return False
-        words[WALK], words[OTHER_WALK] = (walk or 0 for walk in found)
+        words[WALK], words[OTHER_WALK], words[UNPROBED_WALK] = (walk or 0 for walk in found)
         return True
 
     def _listeners(self, way: Way) -> list[Listener]:
@@ -421,11 +423,12 @@ class Shortcuts:
         for name, words in self.used.items():
             row, nr = self.rows[name], numbers[name]
             way = (*self.on_the_way, syscalls.symbols[name])
-            words[WALK] = words[OTHER_WALK] = 0
+            words[WALK] = words[OTHER_WALK] = words[UNPROBED_WALK] = 0
             for walk in self.walks[name]:
                 walk.shows = False
             words[BODY], words[COST] = self._costs(row.way)
             words[OTHER_BODY], words[OTHER_COST] = self._costs(row.other_way)
+            words[UNPROBED_BODY], words[UNPROBED_COST] = self._costs(row.unprobed_way)
             seen = self.text.any_probed(way, row.functions()) or any(point.active for point in self.points)
             seen = seen and not self._visit(name, row, words)
             code = library(self.cpu.arch.byteorder == "big", tuple(row.function for row in self.rows.values()))

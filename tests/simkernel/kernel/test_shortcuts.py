@@ -1,11 +1,14 @@
 """Hot system calls answered without kernel text and without Python: nobody can tell, whoever looks, wherever it begins."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 import simkernel
 from arch.native.handler import Tier
+from simkernel.fs.pipe import Pipe
+from simkernel.fs.shortcuts import PipeBodies
 from simkernel.kernel import shortcuts
 from tracing.probes.kprobes import Kprobe
 
@@ -63,13 +66,77 @@ def test_versions(monkeypatch, kernel):
 
 
 @pytest.mark.parametrize(
-    "watch", ["strace", "vfs_write", "write_null ksys_read", "__x64_sys_getppid do_syscall_64", "vfs_open"]
+    "watch", ["strace", "vfs_write", "write_null ksys_read", "__x64_sys_getppid __x64_sys_lseek", "vfs_open"]
 )
 def test_who_watches_sees_all(monkeypatch, watch):
     python, _ = told(monkeypatch, "python", "x86_64", 3, watch=watch)
     native, _ = told(monkeypatch, "native", "x86_64", 3, watch=watch)
     assert native == python
     assert python["hits"] or python["strace"]
+
+
+@pytest.mark.parametrize(
+    ("arch", "kernel", "cpus", "watch"),
+    [
+        ("x86_64", "6.1", 1, None),
+        ("x86_64", "6.1", 2, None),
+        ("x86_64", "4.1", 1, None),
+        ("x86_64", "5.10", 1, None),
+        ("x86_64", "7.2", 1, None),
+        ("arm64", "6.1", 1, None),
+        ("i386", "6.1", 2, None),
+        ("x86_64", "6.1", 1, "strace"),
+        ("x86_64", "6.1", 1, "pipe_write mutex_lock"),
+        ("x86_64", "6.1", 1, "vfs_read"),
+    ],
+)
+def test_pipes(monkeypatch, arch, kernel, cpus, watch):
+    """Full and empty ones, packets, named ones, with sleepers and with somebody who polls, memory that is not there."""
+    program = PROGRAMS / arch / "pipes"
+    python, _ = told(monkeypatch, "python", arch, cpus, kernel, cpus, watch, program)
+    native, served = told(monkeypatch, "native", arch, cpus, kernel, cpus, watch, program)
+    assert native == python
+    assert python["status"] == 0 and b"stream" in python["output"]
+    assert {"read", "write"} <= set(served)
+    assert bool(python["hits"] or python["strace"]) == (watch is not None)
+
+
+@pytest.mark.parametrize("kernel", ["6.1", "5.10"])
+def test_pipes_are_served_from_the_hook(monkeypatch, kernel):
+    """And by the bodies as soon as any function has a probe, who then see their lock."""
+    monkeypatch.setenv("SIMKERNEL_TIER", "native")
+    with simkernel.boot(kernel=kernel) as machine:
+        entered, path = [], machine.install(PROGRAMS / "x86_64" / "pipes")
+        monkeypatch.setattr(Pipe, "take", _noted(Pipe.take, entered))
+        machine.run([path, "1", "100"])
+        assert min(entered.count("PipeBodies"), entered.count("_pipe_read")) > 20
+        del entered[:]
+        machine.kernel.observer.tracing.kprobes.register(Kprobe(lambda regs: None, "vfs_open"))
+        machine.run([path, "1", "100"])
+        assert "PipeBodies" not in entered and "_pipe_read" in entered
+
+
+def _noted(function, entered):
+    def noted(pipe, it):
+        caller = sys._getframe(1)
+        entered.append("PipeBodies" if isinstance(caller.f_locals.get("self"), PipeBodies) else caller.f_code.co_name)
+        return function(pipe, it)
+
+    return noted
+
+
+@pytest.mark.parametrize("tell", ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"])
+def test_pipes_while_somebody_hears_of_calls(monkeypatch, tell):
+    """The event's records have the times and the results of the bodies."""
+    seen = []
+    for tier in ("python", "native"):
+        monkeypatch.setenv("SIMKERNEL_TIER", tier)
+        with simkernel.boot() as machine:
+            machine.kernel.observer.tracing.events.get(*tell.split("/")).set_enabled(True)
+            result = machine.run([machine.install(PROGRAMS / "x86_64" / "pipes"), "3", "150"])
+            seen.append((result.stdout, machine.kernel.clock.now_ns, machine.trace_pipe()))
+    assert seen[0] == seen[1]
+    assert len(seen[0][2]) > 10000
 
 
 @pytest.mark.parametrize("watch", [None, "htab_map_update_elem", "security_bpf", "__sys_bpf"])

@@ -1,4 +1,4 @@
-"""Rebuild bin/ARCH/life and bin/ARCH/calls:  python tests/simkernel/kernel/programs/build.py      (needs ziglang; a minute per target at first)
+"""Rebuild bin/ARCH/life, bin/ARCH/calls and bin/ARCH/pipes:  python tests/simkernel/kernel/programs/build.py      (needs ziglang; a minute per target at first)
 
 life.out is what `bin/x86_64/life PART...` prints on a real Linux, as root:  python build.py --record
 """
@@ -16,6 +16,7 @@ TARGETS = {
     "i386": "x86-linux-musl",
     "arm": "arm-linux-musleabihf",
 }
+PIPES_ON = ("x86_64", "arm64", "i386")  # 64 and 32 bits
 PARTS = ("fork", "exec", "signals", "faults", "memory", "threads", "time", "ids")
 
 
@@ -45,5 +46,5 @@ if __name__ == "__main__":
         (HERE / "life.out").write_text(done.stdout.replace(str(HERE / "bin/x86_64/life"), "/bin/life"))
     else:
         for name in sys.argv[1:] or TARGETS:
-            for program in ("life", "calls"):
+            for program in ("life", "calls", *(["pipes"] if name in PIPES_ON else [])):
                 build(name, program)
