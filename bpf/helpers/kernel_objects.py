@@ -16,6 +16,8 @@ from bpf.helpers.dynptr import DYNPTR_READ_ONLY, PACKETS, clear_dynptr, inside, 
 from bpf.helpers.packet_dynptr import slice_of_packet
 from bpf.maps.ringbuf import DYNPTR_MAX_SIZE
 
+_INTERRUPTS_ON: Final = 0x246  # rflags: IF, ZF, PF and the bit that is always set
+
 # ---- loops over numbers: struct bpf_iter_num_kern { int cur, end; } ----
 
 
@@ -56,6 +58,19 @@ def bpf_iter_num_destroy(rt: Runtime, it: int) -> int:
 @kernel_name("bpf_task_release", "bpf_cgroup_release")
 def nothing_to_do(rt: Runtime) -> int:
     """Nothing runs beside a program here, and what it looks at does not go away."""
+    return 0
+
+
+@kernel_name("bpf_local_irq_save")
+def bpf_local_irq_save(rt: Runtime, flags: int) -> int:
+    """What the flags are: interrupts were on, and nothing interrupts a program here."""
+    rt.mem.write_uint(flags, 8, _INTERRUPTS_ON)
+    return 0
+
+
+@kernel_name("bpf_local_irq_restore")
+def bpf_local_irq_restore(rt: Runtime, flags: int) -> int:
+    """As they were."""
     return 0
 
 

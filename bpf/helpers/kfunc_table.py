@@ -14,8 +14,6 @@ from bpf.helpers.kfunc_rows import ROWS, KfuncSet, declare
 # functions with rules of their own in the verifier that are not modelled: no program with a call of one is accepted
 NOT_VERIFIED: Final = frozenset(
     [
-        "bpf_local_irq_save",
-        "bpf_local_irq_restore",
         "bpf_res_spin_lock",
         "bpf_res_spin_unlock",
         "bpf_res_spin_lock_irqsave",
@@ -113,6 +111,8 @@ WITH_BODY: Final = frozenset(
         "bpf_strspn",
         "bpf_strcspn",
         "bpf_dynptr_from_skb",
+        "bpf_local_irq_save",
+        "bpf_local_irq_restore",
         "bpf_dynptr_from_xdp",
         "bpf_arena_alloc_pages",
         "bpf_arena_free_pages",

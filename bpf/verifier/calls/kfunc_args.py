@@ -17,7 +17,7 @@ from bpf.verifier.access.memory import check_kfunc_mem_size_reg, check_mem_reg
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.slot_objects import REFCOUNTED
 from bpf.verifier.access.trust import in_sleepable, is_rcu, is_trusted, struct_of
-from bpf.verifier.calls import graph, kfuncs
+from bpf.verifier.calls import graph, irq_flags, kfuncs
 from bpf.verifier.calls.arg_match import is_scalar_struct
 from bpf.verifier.calls.args import check_const_str, check_func_arg_reg_off
 from bpf.verifier.calls.kfunc_meta import KfuncCall, arg_name, plain_arg_name
@@ -189,8 +189,10 @@ def _kind_of(env: Env, call: KfuncCall, i: int, pointer: BtfType, ref: BtfType, 
     known = _BY_STRUCT.get(ref.name) if ref.kind is Kind.STRUCT else None
     if known is not None and ref.name != "bpf_wq":
         return known
-    if (ref.kind is Kind.STRUCT and ref.name in _NOT_MODELLED) or _suffix(call, i, "__irq_flag"):
+    if ref.kind is Kind.STRUCT and ref.name in _NOT_MODELLED:
         return _not_modelled
+    if _suffix(call, i, "__irq_flag"):
+        return _irq_flag
     if _suffix(call, i, "__str"):
         return _const_string
     if known is not None:
@@ -225,6 +227,11 @@ def _is_size(env: Env, call: KfuncCall, i: int) -> bool:
 
 def _not_modelled(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
     env.reject(ENOTSUPP, f"{call.name}() is not simulated: {arg_name(env, i)} is a {type_text(ref)}")
+
+
+def _irq_flag(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
+    irq_flags.process_argument(env, call, i, v)
+    return 1
 
 
 def _context(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:

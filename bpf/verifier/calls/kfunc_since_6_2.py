@@ -128,6 +128,8 @@ def _sections(env: Env, call: KfuncCall) -> None:
         env.reject(EINVAL, f"unmatched attempt to enable preemption (kernel function {call.name})")
     if sleeps and held.preempt:
         env.reject(EACCES, f"kernel func {call.name} is sleepable within non-preemptible region")
+    if sleeps and held.irq:
+        env.reject(EACCES, f"kernel func {call.name} is sleepable within IRQ-disabled region")
     if rcu < 0 and held.rcu == 1:
         leave_rcu_section(env)
     if rcu or preempt:

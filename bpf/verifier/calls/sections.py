@@ -1,4 +1,4 @@
-"""Read sections of RCU and pieces without preemption, since 6.2 and 6.10: what may not happen in them, and that they end.
+"""Read sections of RCU and pieces without preemption or interrupts, since 6.2, 6.10 and 6.14: what may not happen in them, and that they end.
 
 Parts of do_check(), check_helper_call() and check_resource_leak() of kernel/bpf/verifier.c.
 """
@@ -12,6 +12,8 @@ from bpf.verifier.env import Env
 def check_sections_in(env: Env, what: str) -> None:
     """An instruction that leaves the program cannot stand in a section."""
     held = env.cur.held
+    if held.irq:
+        env.reject(EINVAL, f"{what} cannot be used inside bpf_local_irq_save-ed region")
     if held.rcu:
         env.reject(EINVAL, f"{what} cannot be used inside bpf_rcu_read_lock-ed region")
     if held.preempt:
@@ -39,3 +41,5 @@ def check_sleep_here(env: Env, what: str) -> None:
         env.reject(EINVAL, f"sleepable helper {what} in rcu_read_lock region")
     if held.preempt:
         env.reject(EINVAL, f"sleepable helper {what} in non-preemptible region")
+    if held.irq:
+        env.reject(EINVAL, f"sleepable helper {what} in IRQ-disabled region")

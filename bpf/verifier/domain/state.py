@@ -427,6 +427,7 @@ class Held(NamedTuple):
     before_lock: tuple[int, ...] = ()  # references held when it was taken
     rcu: int = 0  # read sections entered
     preempt: int = 0  # how often preemption was disabled
+    irq: tuple[tuple[int, int], ...] = ()  # interrupt flags saved: reference and instruction of each, in order
     sleepable: bool = False  # the program may sleep here
 
 

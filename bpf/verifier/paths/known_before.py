@@ -10,6 +10,7 @@ from bpf.verifier.access.regs import mark_not_init
 from bpf.verifier.domain.known_flow import LoopFace
 from bpf.verifier.domain.state import (
     STACK_DYNPTR,
+    STACK_IRQ_FLAG,
     STACK_MISC,
     STACK_POISON,
     STACK_SPILL,
@@ -86,7 +87,7 @@ class Flow:
 def _forget_slot(env: Env, slot: StackSlot, low: bool, high: bool) -> None:
     """The halves of a slot that are not alive: `low` is the one nearer to the frame pointer."""
     kind = slot.kinds[7]
-    if kind == STACK_DYNPTR:
+    if kind in (STACK_DYNPTR, STACK_IRQ_FLAG):
         return
     kinds = slot.kinds
     if not high:

@@ -16,6 +16,7 @@ from bpf.verifier.domain.state import (
     SPILL_SLOT,
     STACK_DYNPTR,
     STACK_INVALID,
+    STACK_IRQ_FLAG,
     STACK_ITER,
     STACK_MISC,
     STACK_POISON,
@@ -263,6 +264,8 @@ def _last_byte_safe(env: Env, old: StackSlot, cur: StackSlot, ids: _Ids, exact: 
         a, b = old.value, cur.value
         same = a.raw1 is b.raw1 and a.raw2 == b.raw2 and a.frameno == b.frameno  # however many turns it made
         return same and ids.same(a.ref_obj_id, b.ref_obj_id)
+    if last == STACK_IRQ_FLAG:
+        return ids.same(old.value.ref_obj_id, cur.value.ref_obj_id)
     return True
 
 
@@ -279,6 +282,8 @@ def _func_states_equal(env: Env, old: FuncState, cur: FuncState, live: int, ids:
 
 def _holds_alike(old: Held, cur: Held, ids: _Ids) -> bool:
     if old.lock is not cur.lock or not ids.same(old.lock_id, cur.lock_id):
+        return False
+    if len(old.irq) != len(cur.irq) or not all(ids.same(a, b) for (a, _), (b, _) in zip(old.irq, cur.irq)):
         return False
     return (old.rcu, old.preempt, old.sleepable) == (cur.rcu, cur.preempt, cur.sleepable)
 

@@ -1,6 +1,7 @@
 """BPF since 6.2: programs print here what they printed on 6.12 and 7.2.
 
-programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets.
+programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets,
+programs/irqs.c about saved interrupt flags.
 """
 
 import shutil
@@ -13,7 +14,13 @@ from bpf.maps.free_ranges import BestFit, FirstFit
 from simkernel.machine import boot
 
 PROGRAMS = Path(__file__).parent / "programs"
-ASKED = [("arenas", "6.12", ["2"]), ("arenas", "7.2", ["1"]), ("slices", "6.12", []), ("slices", "7.2", [])]
+ASKED = [
+    ("arenas", "6.12", ["2"]),
+    ("arenas", "7.2", ["1"]),
+    ("slices", "6.12", []),
+    ("slices", "7.2", []),
+    ("irqs", "7.2", []),
+]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
 
