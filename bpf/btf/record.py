@@ -60,7 +60,7 @@ FIELD_KINDS: Final = {
         FieldKind(REFCOUNT, 4, 4, True, "6.4", "d54730b50bae"),
         FieldKind(WORKQUEUE, 16, 8, True, "6.10", "d56b63cf0c0f"),
         FieldKind(UPTR, 8, 8, False, "6.13", "1cb80d9e93f8"),
-        FieldKind(RES_SPIN_LOCK, 8, 4, True, "6.15", "0de2046137f9"),
+        FieldKind(RES_SPIN_LOCK, 4, 4, True, "6.15", "0de2046137f9"),
         FieldKind(TASK_WORK, 8, 8, True, "6.18", "5c8fd7e2b5b0"),
     )
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from arch.abi.errno import E2BIG, EINVAL, ENOENT, ERANGE
+from arch.abi.errno import E2BIG, EDEADLK, EINVAL, ENOENT, ERANGE
 from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.helpers import Runtime, kernel_name, signed
@@ -71,6 +71,22 @@ def bpf_local_irq_save(rt: Runtime, flags: int) -> int:
 @kernel_name("bpf_local_irq_restore")
 def bpf_local_irq_restore(rt: Runtime, flags: int) -> int:
     """As they were."""
+    return 0
+
+
+@kernel_name("bpf_res_spin_lock", "bpf_res_spin_lock_irqsave")
+def bpf_res_spin_lock(rt: Runtime, lock: int, flags: int = 0) -> int:
+    """Take it.  EDEADLK: this program has it already; nobody else can."""
+    if rt.mem.read_uint(lock, 4):
+        return -EDEADLK
+    rt.mem.write_uint(lock, 4, 1)
+    return 0
+
+
+@kernel_name("bpf_res_spin_unlock", "bpf_res_spin_unlock_irqrestore")
+def bpf_res_spin_unlock(rt: Runtime, lock: int, flags: int = 0) -> int:
+    """Give it back."""
+    rt.mem.write_uint(lock, 4, 0)
     return 0
 
 

@@ -14,10 +14,6 @@ from bpf.helpers.kfunc_rows import ROWS, KfuncSet, declare
 # functions with rules of their own in the verifier that are not modelled: no program with a call of one is accepted
 NOT_VERIFIED: Final = frozenset(
     [
-        "bpf_res_spin_lock",
-        "bpf_res_spin_unlock",
-        "bpf_res_spin_lock_irqsave",
-        "bpf_res_spin_unlock_irqrestore",
         "__bpf_trap",
         "bpf_stream_vprintk",
         "bpf_dynptr_from_file",
@@ -111,6 +107,10 @@ WITH_BODY: Final = frozenset(
         "bpf_strspn",
         "bpf_strcspn",
         "bpf_dynptr_from_skb",
+        "bpf_res_spin_lock",
+        "bpf_res_spin_unlock",
+        "bpf_res_spin_lock_irqsave",
+        "bpf_res_spin_unlock_irqrestore",
         "bpf_local_irq_save",
         "bpf_local_irq_restore",
         "bpf_dynptr_from_xdp",

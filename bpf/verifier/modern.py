@@ -27,7 +27,13 @@ from bpf.verifier.domain.state import Reg, VerifierState, known_zero
 from bpf.verifier.domain.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
 from bpf.verifier.env import Env, Rejected, SubprogInfo
 from bpf.verifier.log.log import BPF_LOG_LEVEL2, BPF_LOG_STATS, log_is_valid
-from bpf.verifier.paths.cfg import add_subprogs_and_kfuncs, check_cfg, check_max_stack_depth, check_subprogs
+from bpf.verifier.paths.cfg import (
+    add_subprogs_and_kfuncs,
+    check_cfg,
+    check_max_stack_depth,
+    check_recursion,
+    check_subprogs,
+)
 from bpf.verifier.paths.do_check import do_check
 from bpf.verifier.paths.known_before import analyse
 from bpf.verifier.paths.prepare import check_btf_info, resolve_pseudo_ldimm64
@@ -109,6 +115,8 @@ def _check(env: Env) -> None:
     if env.rules.attached_after_cfg:
         resolve_pseudo_ldimm64(env)
         check_cfg(env)
+        if env.rules.recursion_named:
+            check_recursion(env)
         check_attach_btf_id(env)
     else:
         check_attach_btf_id(env)

@@ -62,10 +62,13 @@ def in_order_callback(env: Env) -> bool:
     return env.kfunc_name(env.insns[frame.callsite]).removesuffix("_impl") == "bpf_rbtree_add"
 
 
+_LOCKS: Final = frozenset(f"bpf_res_spin_{what}" for what in ("lock", "unlock", "lock_irqsave", "unlock_irqrestore"))
+
+
 def callable_under_lock(env: Env, insn: Insn) -> bool:
     """A kernel function that may be called while a lock is held: kfunc_spin_allowed()."""
     plain = env.kfunc_name(insn).removesuffix("_impl")
-    return plain in UNDER_LOCK or (plain in _ITERATES and env.rules.locks_among_references)
+    return plain in UNDER_LOCK or plain in _LOCKS or (plain in _ITERATES and env.rules.locks_among_references)
 
 
 # ---- arguments ----
@@ -104,7 +107,7 @@ def _is_locked(env: Env, v: Value) -> bool:
     if held.lock is None:
         return False
     owner = v.map if v.type == PTR_TO_MAP_VALUE else v.raw1
-    if held.lock is owner and held.lock_id == v.id:
+    if any(one.lock is owner and one.lock_id == v.id for one in held.locks()):
         return True
     env.verbose("held lock and object are not in the same allocation\n")
     return False

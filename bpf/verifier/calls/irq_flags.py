@@ -20,17 +20,19 @@ from bpf.verifier.domain.types import PTR_TO_STACK
 from bpf.verifier.env import Env, release_reference_state
 
 _SLOT: Final = bytes([STACK_IRQ_FLAG] * BPF_REG_SIZE)
-_SAVES: Final = "bpf_local_irq_save"
+_SAVES: Final = ("bpf_local_irq_save", "bpf_res_spin_lock_irqsave")
+_CLASSES: Final = ("native", "lock")
 
 
 def process_argument(env: Env, call: KfuncCall, i: int, v: Value) -> None:
     """The place of a flag, which the call fills or takes back."""
     if v.type != PTR_TO_STACK:
         env.reject(EINVAL, f"{arg_name(env, i)} doesn't point to an irq flag on stack")
-    if call.name == _SAVES:
-        _save(env, i, v)
+    of_lock = int("spin" in call.name)
+    if call.name in _SAVES:
+        _save(env, i, v, of_lock)
     else:
-        _restore(env, i, v)
+        _restore(env, i, v, of_lock)
 
 
 def _find(env: Env, v: Value) -> int:
@@ -41,7 +43,7 @@ def _find(env: Env, v: Value) -> int:
     return find_slot(env, v, "irq_flag", 1)
 
 
-def _save(env: Env, i: int, v: Value) -> None:
+def _save(env: Env, i: int, v: Value, of_lock: int) -> None:
     spi = _find(env, v)
     if spi != BEYOND and (spi < 0 or STACK_IRQ_FLAG in frame_of(env, v).stack[spi].kinds):
         env.reject(EINVAL, f"expected uninitialized irq flag as {arg_name(env, i)}")
@@ -49,7 +51,7 @@ def _save(env: Env, i: int, v: Value) -> None:
     spi = find_slot(env, v, "irq_flag", 1)
     slot = frame_of(env, v).stack[spi]
     number = env.acquire_reference(env.insn_idx)
-    slot.value = known_zero(PTR_TO_STACK)
+    slot.value = known_zero(PTR_TO_STACK, None, of_lock)
     slot.value.ref_obj_id = number
     slot.kinds = _SLOT
     slot.live |= REG_LIVE_WRITTEN
@@ -58,12 +60,15 @@ def _save(env: Env, i: int, v: Value) -> None:
     env.cur.held = held._replace(irq=(*held.irq, (number, env.insn_idx)))
 
 
-def _restore(env: Env, i: int, v: Value) -> None:
+def _restore(env: Env, i: int, v: Value, of_lock: int) -> None:
     spi = _find(env, v)
     slot = frame_of(env, v).stack[spi] if spi >= 0 else None
     if slot is None or slot.kinds != _SLOT or not slot.value.ref_obj_id:
         env.reject(EINVAL, f"expected an initialized irq flag as {arg_name(env, i)}")
     mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
+    if slot.value.raw2 != of_lock:
+        was, used = _CLASSES[slot.value.raw2], _CLASSES[of_lock]
+        env.reject(EINVAL, f"irq flag acquired by {was} kfuncs cannot be restored with {used} kfuncs")
     held = env.cur.held
     number, insn_idx = held.irq[-1]
     if slot.value.ref_obj_id != number:

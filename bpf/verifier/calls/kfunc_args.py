@@ -11,13 +11,13 @@ from typing import Final
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, BtfType, Kind
-from bpf.btf.record import LIST_HEAD, LIST_NODE, RB_NODE, RB_ROOT, WORKQUEUE
+from bpf.btf.record import LIST_HEAD, LIST_NODE, RB_NODE, RB_ROOT, RES_SPIN_LOCK, WORKQUEUE
 from bpf.verifier.access import dynptr_slots, iters
 from bpf.verifier.access.memory import check_kfunc_mem_size_reg, check_mem_reg
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.slot_objects import REFCOUNTED
 from bpf.verifier.access.trust import in_sleepable, is_rcu, is_trusted, struct_of
-from bpf.verifier.calls import graph, irq_flags, kfuncs
+from bpf.verifier.calls import graph, irq_flags, kfuncs, resilient_locks
 from bpf.verifier.calls.arg_match import is_scalar_struct
 from bpf.verifier.calls.args import check_const_str, check_func_arg_reg_off
 from bpf.verifier.calls.kfunc_meta import KfuncCall, arg_name, plain_arg_name
@@ -63,7 +63,7 @@ from bpf.versions.program_types import PROGRAM_TYPES
 
 _DYNPTRS: Final = ("bpf_dynptr", "bpf_dynptr_kern")
 # structs by which arguments are known that are not modelled
-_NOT_MODELLED: Final = frozenset({"bpf_res_spin_lock", "bpf_task_work"})
+_NOT_MODELLED: Final = frozenset({"bpf_task_work"})
 _MADE: Final = {
     "bpf_dynptr_from_skb": DYNPTR_TYPE_SKB,
     "bpf_dynptr_from_xdp": DYNPTR_TYPE_XDP,
@@ -191,6 +191,8 @@ def _kind_of(env: Env, call: KfuncCall, i: int, pointer: BtfType, ref: BtfType, 
         return known
     if ref.kind is Kind.STRUCT and ref.name in _NOT_MODELLED:
         return _not_modelled
+    if ref.kind is Kind.STRUCT and ref.name == RES_SPIN_LOCK:
+        return _resilient_lock
     if _suffix(call, i, "__irq_flag"):
         return _irq_flag
     if _suffix(call, i, "__str"):
@@ -227,6 +229,11 @@ def _is_size(env: Env, call: KfuncCall, i: int) -> bool:
 
 def _not_modelled(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
     env.reject(ENOTSUPP, f"{call.name}() is not simulated: {arg_name(env, i)} is a {type_text(ref)}")
+
+
+def _resilient_lock(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
+    resilient_locks.process_argument(env, call, i, v)
+    return 1
 
 
 def _irq_flag(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:

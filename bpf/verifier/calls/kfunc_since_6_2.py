@@ -14,7 +14,7 @@ from bpf.verifier.access import dynptr_slots, iters
 from bpf.verifier.access.memory import may_access_direct_pkt_data
 from bpf.verifier.access.regs import mark_not_init, mark_unknown, release_reference
 from bpf.verifier.access.trust import in_rcu_section, in_sleepable, leave_rcu_section
-from bpf.verifier.calls import graph, kfuncs
+from bpf.verifier.calls import graph, kfuncs, resilient_locks
 from bpf.verifier.calls.arg_match import is_scalar_struct
 from bpf.verifier.calls.kfunc_args import check_kfunc_args
 from bpf.verifier.calls.kfunc_meta import KfuncCall
@@ -47,6 +47,7 @@ def check_call(env: Env, call: KfuncCall) -> None:
         env.reject(EACCES, "destructive kfunc calls require CAP_SYS_BOOT capability")
     if call.has(kfuncs.KF_SLEEPABLE) and not in_sleepable(env):
         env.reject(EACCES, f"program must be sleepable to call sleepable kfunc {call.name}")
+    resilient_locks.may_fail(env, call)
     check_kfunc_args(env, call)
     _check_drop_in_nmi(env, call)
     _call_back(env, call)
@@ -82,6 +83,7 @@ def _call_back(env: Env, call: KfuncCall) -> None:
 
 def finish_call(env: Env, call: KfuncCall) -> None:
     """What comes when arguments and result are marked: an iterator gave something, or nothing."""
+    resilient_locks.succeeded(env, call)
     if call.has(kfuncs.KF_ITER_NEXT):
         iters.process_next(env, call.iterator)
 

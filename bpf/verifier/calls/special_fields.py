@@ -70,9 +70,9 @@ def spin_lock(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: F
         _refuse(env, f"off {at} doesn't point to 'struct bpf_spin_lock'{where}")
     state = env.cur
     if meta.func_id == uapi.BPF_FUNC_spin_lock:
-        if state.held.lock is not None:
+        if any(not one.kind for one in state.held.locks()):
             _refuse(env, "Locking two bpf_spin_locks are not allowed")
-        state.held = state.held._replace(lock=owner, lock_id=v.id, before_lock=tuple(ref[0] for ref in env.frame.refs))
+        state.held = state.held.with_lock(owner, v.id, tuple(ref[0] for ref in env.frame.refs))
         return
     if state.held.lock is None:
         _refuse(env, "bpf_spin_unlock without taking a lock")
@@ -80,7 +80,7 @@ def spin_lock(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: F
         _refuse(env, "bpf_spin_unlock of different lock")
     if env.rules.fields_recorded:
         graph.forget_not_owned(env)
-    state.held = state.held._replace(lock=None, lock_id=0, before_lock=())
+    state.held = state.held.without_lock()
 
 
 def timer(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:

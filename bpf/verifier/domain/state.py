@@ -425,10 +425,32 @@ class Held(NamedTuple):
     lock: Hashable = None  # the map, or the BTF of the object, whose bpf_spin_lock is held
     lock_id: int = 0  # id of the value or object it lies in
     before_lock: tuple[int, ...] = ()  # references held when it was taken
+    kind: str = ""  # of a resilient lock: "res", or "res irq" with interrupts disabled
+    outer: Held | None = None  # what was held when it was taken, if that was a lock, too
     rcu: int = 0  # read sections entered
     preempt: int = 0  # how often preemption was disabled
     irq: tuple[tuple[int, int], ...] = ()  # interrupt flags saved: reference and instruction of each, in order
     sleepable: bool = False  # the program may sleep here
+
+    def locks(self) -> list[Held]:
+        """Each lock that is held, the last one taken first."""
+        found, one = [], self if self.lock is not None else None
+        while one is not None:
+            found.append(one)
+            one = one.outer
+        return found
+
+    def with_lock(self, lock: Hashable, number: int, refs: tuple[int, ...], kind: str = "") -> Held:
+        """One more."""
+        outer = self if self.lock is not None else None
+        return self._replace(lock=lock, lock_id=number, before_lock=refs, kind=kind, outer=outer)
+
+    def without_lock(self) -> Held:
+        """The last one is given back."""
+        below = self.outer or Held()
+        return self._replace(
+            lock=below.lock, lock_id=below.lock_id, before_lock=below.before_lock, kind=below.kind, outer=below.outer
+        )
 
 
 NOTHING_HELD: Final = Held()

@@ -15,9 +15,9 @@ def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
     """All of a frame, or what the last instruction touched."""
     refs = [ref[0] for ref in frame.refs]
     held = env.cur.held
-    if held.lock is not None and env.rules.locks_among_references:
-        older = sum(number in held.before_lock for number in refs)
-        refs.insert(older if env.rules.references_in_order else len(refs), held.lock_id)
+    for outer, one in enumerate(reversed(held.locks()) if env.rules.locks_among_references else ()):
+        older = sum(ref[0] in one.before_lock for ref in frame.refs) + outer
+        refs.insert(older if env.rules.references_in_order else len(refs), one.lock_id)
     if print_all:
         env.log.write_state(env.style.state_text(frame, -1, -1, refs))
     else:

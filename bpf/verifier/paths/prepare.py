@@ -13,7 +13,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Btf, BtfError, Kind
 from bpf.btf.ext import CoreRelo
-from bpf.btf.record import GRAPH_ROOTS, WORKQUEUE
+from bpf.btf.record import GRAPH_ROOTS, RES_SPIN_LOCK, WORKQUEUE
 from bpf.isa.insn import (
     BPF_ATOMIC,
     BPF_JMP32,
@@ -308,7 +308,7 @@ def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
         )
     if tracing and m.record is not None and m.record.has(*GRAPH_ROOTS):
         env.reject(EINVAL, "tracing progs cannot use bpf_{list_head,rb_root} yet")
-    if m.spin_lock_off >= 0:
+    if m.spin_lock_off >= 0 or (m.record is not None and m.record.has(RES_SPIN_LOCK)):
         if env.prog_type == uapi.BPF_PROG_TYPE_SOCKET_FILTER:
             kind = "socket filter" if rules.socket_spin_lock else "tracing"
             env.reject(EINVAL, f"{kind} progs cannot use bpf_spin_lock yet")

@@ -265,7 +265,8 @@ def _last_byte_safe(env: Env, old: StackSlot, cur: StackSlot, ids: _Ids, exact: 
         same = a.raw1 is b.raw1 and a.raw2 == b.raw2 and a.frameno == b.frameno  # however many turns it made
         return same and ids.same(a.ref_obj_id, b.ref_obj_id)
     if last == STACK_IRQ_FLAG:
-        return ids.same(old.value.ref_obj_id, cur.value.ref_obj_id)
+        same = old.value.raw2 == cur.value.raw2
+        return same and ids.same(old.value.ref_obj_id, cur.value.ref_obj_id)
     return True
 
 
@@ -281,7 +282,10 @@ def _func_states_equal(env: Env, old: FuncState, cur: FuncState, live: int, ids:
 
 
 def _holds_alike(old: Held, cur: Held, ids: _Ids) -> bool:
-    if old.lock is not cur.lock or not ids.same(old.lock_id, cur.lock_id):
+    before, now = old.locks(), cur.locks()
+    if len(before) != len(now):
+        return False
+    if not all(a.lock is b.lock and a.kind == b.kind and ids.same(a.lock_id, b.lock_id) for a, b in zip(before, now)):
         return False
     if len(old.irq) != len(cur.irq) or not all(ids.same(a, b) for (a, _), (b, _) in zip(old.irq, cur.irq)):
         return False

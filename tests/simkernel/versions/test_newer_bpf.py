@@ -1,7 +1,7 @@
 """BPF since 6.2: programs print here what they printed on 6.12 and 7.2.
 
 programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets,
-programs/irqs.c about saved interrupt flags.
+programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks.
 """
 
 import shutil
@@ -20,6 +20,7 @@ ASKED = [
     ("slices", "6.12", []),
     ("slices", "7.2", []),
     ("irqs", "7.2", []),
+    ("locks", "7.2", []),
 ]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
