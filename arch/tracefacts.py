@@ -60,6 +60,9 @@ class TraceFacts:
     ftrace_site: int = 0  # where in a function ftrace's instruction is; behind the first, no kprobe may be there
     kprobe_traps: bool = False  # kprobes, unlike return probes, are handled with interrupts off
     entry_hides_caller: bool = False  # a stack that begins at a function's first instruction misses the link register
+    searches_lowest: bool = (
+        False  # room for mmap(2) is looked for down to the second page, whatever vm.mmap_min_addr is
+    )
     # What stands above a function's calls in its place, innermost first; "" is the function itself.
     inside: Mapping[str, Names] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ _UPROBE = ("uprobe_notify_resume", "exit_to_user_mode_prepare", "irqentry_exit_t
 
 TRACES = TraceFacts(
     clears_upper_half=True,
+    searches_lowest=True,
     preempt_count=(("5.17", True), ("4.9", False), (None, True)),  # PREEMPT_DYNAMIC since Debian 12
     folded_resched=True,
     sibling_calls="4.17",

@@ -25,6 +25,14 @@ typedef struct {
 	u64 ctx_id;
 	void *vdso;
 } mm_context_t;
+struct vm_unmapped_area_info { /* since 3.8 */
+	unsigned long flags;
+	unsigned long length;
+	unsigned long low_limit;
+	unsigned long high_limit;
+	unsigned long align_mask;
+	unsigned long align_offset;
+};
 struct maple_tree {
 	spinlock_t ma_lock;
 	void *ma_root;

@@ -1417,6 +1417,7 @@ struct neigh_table {
 	__be16 protocol;
 	char *id;
 	atomic_t entries;
+	atomic_t gc_entries;
 	unsigned long last_flush;
 };
 struct neighbour {

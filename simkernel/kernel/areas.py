@@ -424,6 +424,12 @@ class Space(Protocol):
     addr: int
     pages: dict[int, int]
     vmas: list[Vma]
+    mmap_base: int
+
+    @property
+    def total_vm(self) -> int:
+        """Mapped pages."""
+        ...
 
     def present(self, start: int, end: int) -> list[int]:
         """Addresses of the present pages in [start, end)."""
@@ -456,6 +462,9 @@ class SpaceListener(Protocol):
 
     def stored(self, mm: Space, vma: Vma) -> None:
         """An area came, or has other borders."""
+
+    def searched(self, mm: Space, size: int, low: int, found: int) -> None:
+        """For room in the addresses, from above; `found`: an address, or -errno."""
 
     def area_made(self, mm: Space, vma: Vma, function: str) -> None:
         """Its struct vm_area_struct, by a function."""

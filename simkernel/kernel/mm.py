@@ -227,6 +227,8 @@ class Mm:
             if vma.end <= top and top - vma.end >= size:
                 break
             top = min(top, vma.start)
+        if self.home.events is not None:
+            self.home.events.searched(self, size, low, top - size if top - size >= low else -ENOMEM)
         if top - size < low:
             raise KernelError(ENOMEM)
         self._no_gap = (size, top)

@@ -26,6 +26,7 @@ PAGEVEC_SIZE = 15  # include/linux/pagevec.h: so many pages go to the LRU lists 
 RSS_EVENTS = 64  # TASK_RSS_EVENTS_THRESH: so many faults between two looks at the task's own counters.  mm/memory.c
 TLB_ON_TASK_SWITCH, TLB_LOCAL_MM_SHOOTDOWN = 0, 3  # enum tlb_flush_reason
 TLB_FLUSH_ALL = (1 << 64) - 1
+VM_UNMAPPED_AREA_TOPDOWN = 1  # include/linux/mm.h
 FLUSH_CEILING = 33  # tlb_single_page_flush_ceiling: more pages than these are flushed as a whole
 FILE_PAGES, ANON_PAGES, SWAP_ENTRIES, SHMEM_PAGES = range(4)  # MM_*: include/linux/mm_types_task.h
 # PAGEMAP_*; an anonymous page's "mapped to disk" says that it is one task's.
@@ -33,7 +34,7 @@ MAPPED, ANONYMOUS, FILE, SWAP_BACKED, EXCLUSIVE = 1, 2, 4, 0x10, 0x20
 INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list
 LISTENED = (
     "mm_page_alloc", "mm_page_free", "mm_page_free_batched", "mm_lru_insertion", "rss_stat", "tlb_flush",
-    "vma_store", "exit_mmap", "page_fault_kernel", "kmem_cache_alloc", "kmem_cache_free",
+    "vma_store", "vm_unmapped_area", "exit_mmap", "page_fault_kernel", "kmem_cache_alloc", "kmem_cache_free",
     "mm_filemap_add_to_page_cache", "mm_filemap_delete_from_page_cache",
 )  # fmt: skip
 
@@ -278,6 +279,24 @@ class PageEvents:
         if self.points["vma_store"].active:
             tree = mm.addr + max(self.mirror.offset_of("struct mm_struct", "mm_mt"), 0)
             self.points["vma_store"].fire(tree, self.mirror.vma_struct(mm, vma))
+
+    def searched(self, mm: Space, size: int, low: int, found: int) -> None:
+        """vm_unmapped_area()."""
+        if not self.points["vm_unmapped_area"].active:
+            return
+        mirror = self.mirror
+        mirror.set_field(mm.addr, "mm_struct", "total_vm", mm.total_vm)
+        info = mirror.mem.alloc(mirror.size_of("struct vm_unmapped_area_info"))
+        fields = {
+            "flags": VM_UNMAPPED_AREA_TOPDOWN,
+            "length": size,
+            "low_limit": PAGE_SIZE if mirror.arch.traces.searches_lowest else max(low, PAGE_SIZE),
+            "high_limit": mm.mmap_base,
+        }
+        for name, value in fields.items():
+            mirror.set_field(info, "vm_unmapped_area_info", name, value)
+        self.points["vm_unmapped_area"].fire(found & ((1 << 8 * mirror.arch.word) - 1), info)
+        mirror.mem.free(info)
 
     def area_made(self, mm: Space, vma: Vma, function: str) -> None:
         """vm_area_alloc(), vm_area_dup()."""

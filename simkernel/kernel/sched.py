@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 
+from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.irq import take_interrupts
@@ -168,14 +169,19 @@ def wake_up_new_task(k: KernelFace, p: int) -> int:
 def do_idle(k: KernelFace) -> Body:
     """The idle task of a CPU: wait for something to run, run it, for ever."""
     while True:
+        stopped = False  # the tick: nothing is to be done before the next one
         while not k.cpus.rq.tasks:
             if k.irqs.pending[k.cpus.rq.cpu]:
                 yield from take_interrupts(k)
             else:
+                if not stopped and k.clock.next_event_ns - k.clock.now_ns > TICK_NSEC:
+                    stopped = True
+                    k.trace("tick_stop", 1, TICK_DEP_NONE)
                 yield k.call("default_idle_call")
         yield k.call("__schedule", 0)
 
 
+TICK_DEP_NONE = 0  # include/linux/tick.h: nothing needs the tick
 PWR_EVENT_EXIT = 0xFFFFFFFF  # include/trace/events/power.h: the idle state is left
 
 

@@ -35,7 +35,16 @@ def split_answer(text: str) -> tuple[dict[str, str], dict[str, int]]:
         out[name] = body.split("\n\n", 1)[1].split("\nprint fmt: ")
         number = int(body.split("ID: ")[1].split("\n")[0])
         assert numbers.setdefault(name, number) == number
-    return {name: f"{fields}\nprint fmt: {text.split(chr(10))[0]}\n" for name, (fields, text) in out.items()}, numbers
+    return {name: f"{fields}\nprint fmt: {one(text)}\n" for name, (fields, text) in out.items()}, numbers
+
+
+def one(text: str) -> str:
+    """A print fmt, without what comes behind it: a line feed may stand between its quotes."""
+    lines = text.split("\n")
+    end = 1
+    while end < len(lines) and "\n".join(lines[:end]).replace('\\"', "").count('"') % 2:
+        end += 1
+    return "\n".join(lines[:end])
 
 
 def members_of(body: str) -> list[str]:

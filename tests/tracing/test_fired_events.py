@@ -54,3 +54,29 @@ def test_the_lines_of_the_real_kernel():
     text = machine.run([machine.install(BUSYBOX), "sh", "-c", SCRIPT], timeout_host_s=60).text
     for line in LINES:
         assert re.search(line, text), line
+
+
+NEIGHBOURS = r"""
+cd /sys/kernel/tracing
+echo 1 > events/neigh/enable; echo 1 > events/timer/tick_stop/enable; echo 1 > events/mmap/vm_unmapped_area/enable
+echo hi | nc -w 1 10.0.2.77 9; sleep 0.2
+echo 0 > events/enable
+cat trace events/mmap/vm_unmapped_area/format
+"""
+NEIGHBOUR_LINES = (  # as 6.1 words them; lo's neighbours are eth0's here
+    r"\.\.\.\.\. +[\d.]+: neigh_create: family 2 dev eth0 entries 1 primary_key4 10\.0\.2\.77 primary_key6 :: created 1 gc_exempt 0",
+    r"neigh_event_send_done: family 2 dev eth0 lladdr 000000000000 flags 00 nud_state incomplete type 01 dead 0 refcnt 2 "
+    r"primary_key4 10\.0\.2\.77 primary_key6 ::ffff:10\.0\.2\.77 confirmed \d+ updated \d+ used \d+ err 1",
+    r"\.\.s\.\. +[\d.]+: neigh_timer_handler: family 2 dev eth0 .* refcnt 3 .* err 0",
+    r"d\.\.1\. +[\d.]+: tick_stop: success=1 dependency=NONE",
+    r"\.\.\.\.\. +[\d.]+: vm_unmapped_area: addr=0x7\w+ err=0 total_vm=0x\w+ flags=0x1 len=0x1000 lo=0x1000 hi=0x7ffff7fff000 mask=0x0 ofs=0x0\n\n",
+    r'hi=0x%lx mask=0x%lx ofs=0x%lx\n", __builtin_expect\(!!\(\(unsigned long\)\(void \*\)\(REC->addr\)',
+)
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
+def test_neighbours_idle_ticks_and_searches_for_room():
+    machine = simkernel.boot()
+    text = machine.run([machine.install(BUSYBOX), "sh", "-c", NEIGHBOURS], timeout_host_s=60).text
+    for line in NEIGHBOUR_LINES:
+        assert re.search(line, text), line

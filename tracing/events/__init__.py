@@ -26,6 +26,7 @@ from tracing.events import (
     kmem,
     mm,
     mmap_lock,
+    neigh,
     net,
     newer,
     older,
@@ -58,6 +59,7 @@ MODULES = (
     filelock,
     writeback,
     xdp,
+    neigh,
 )
 
 

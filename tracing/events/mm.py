@@ -51,6 +51,27 @@ tlb_flush = TraceEventDecl(
         '{ 1, "remote shootdown" }, { 2, "local shootdown" }, { 3, "local mm shootdown" }, { 4, "remote ipi send" }), REC->reason'
     ),
 )  # fmt: skip
+_NO_ADDRESS = "__builtin_expect(!!((unsigned long)(void *)(REC->addr) >= (unsigned long)-4095), 0)"
+vm_unmapped_area = TraceEventDecl(
+    "mmap", "vm_unmapped_area",
+    since="5.10",
+    proto="unsigned long addr, struct vm_unmapped_area_info *info",
+    entry=(
+        ("unsigned long addr", "addr"),
+        ("unsigned long total_vm", "current->mm->total_vm"),
+        ("unsigned long flags", "info->flags"),
+        ("unsigned long length", "info->length"),
+        ("unsigned long low_limit", "info->low_limit"),
+        ("unsigned long high_limit", "info->high_limit"),
+        ("unsigned long align_mask", "info->align_mask"),
+        ("unsigned long align_offset", "info->align_offset"),
+    ),
+    print=(
+        '"addr=0x%lx err=%ld total_vm=0x%lx flags=0x%lx len=0x%lx lo=0x%lx hi=0x%lx mask=0x%lx ofs=0x%lx\n", '
+        f"{_NO_ADDRESS} ? 0 : REC->addr, {_NO_ADDRESS} ? REC->addr : 0, REC->total_vm, REC->flags, REC->length, "
+        "REC->low_limit, REC->high_limit, REC->align_mask, REC->align_offset"
+    ),
+)  # fmt: skip
 vma_store = TraceEventDecl(
     "mmap", "vma_store",
     since="6.1", until="7.2",

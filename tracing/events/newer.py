@@ -73,6 +73,8 @@ workqueue_activate_work_6_12 = replace(
     since="6.12",
 )
 
+vm_unmapped_area_6_12 = replace(mm.vm_unmapped_area, print=mm.vm_unmapped_area.print.replace("\n", ""), since="6.12")
+
 # Timers: the wheel's bucket since 6.8, which the timer knows the rest of.
 timer_start_6_8 = replace(
     timer.timer_start,

@@ -24,6 +24,7 @@ TEMPLATES: dict[str, str] = {
     "mm_vmscan_direct_reclaim_end_template": "mm_vmscan_direct_reclaim_end mm_vmscan_memcg_reclaim_end "
     "mm_vmscan_memcg_softlimit_reclaim_end mm_vmscan_node_reclaim_end",
     "mmap_lock": "mmap_lock_start_locking mmap_lock_released",
+    "neigh__update": "neigh_update_done neigh_timer_handler neigh_event_send_done neigh_event_send_dead neigh_cleanup_and_release",
     "net_dev_rx_exit_template": "napi_gro_frags_exit napi_gro_receive_exit netif_receive_skb_exit netif_rx_exit "
     "netif_receive_skb_list_exit",
     "net_dev_rx_verbose_template": "napi_gro_frags_entry napi_gro_receive_entry netif_receive_skb_entry netif_rx_entry "

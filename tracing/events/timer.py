@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import IRQS, NEVER, TraceEventDecl
+from tracing.events.declare import IRQS, TraceEventDecl
 
 timer_init = TraceEventDecl(
     "timer", "timer_init",
@@ -43,6 +43,20 @@ timer_expire_entry = TraceEventDecl(
 )  # fmt: skip
 timer_expire_exit = timer_init.like("timer_expire_exit")
 timer_cancel = timer_init.like("timer_cancel", held=(IRQS, 1))
+tick_stop = TraceEventDecl(
+    "timer", "tick_stop",
+    held=(IRQS, 1),
+    proto="int success, int dependency",
+    entry=(
+        ("int success", "success"),
+        ("int dependency", "dependency"),
+    ),
+    print=(
+        '"success=%d dependency=%s", REC->success, __print_symbolic(REC->dependency, { 0, "NONE" }, { (1 << 0), "POSIX_TIMER" }, '
+        '{ (1 << 1), "PERF_EVENTS" }, { (1 << 2), "SCHED" }, { (1 << 3), "CLOCK_UNSTABLE" }, { (1 << 4), "RCU" }, '
+        '{ (1 << 5), "RCU_EXP" })'
+    ),
+)  # fmt: skip
 hrtimer_init = TraceEventDecl(
     "timer", "hrtimer_init",
     until="6.15",
@@ -123,19 +137,4 @@ itimer_expire = TraceEventDecl(
         ("unsigned long long now", "now"),
     ),
     print='"which=%d pid=%d now=%llu", REC->which, (int) REC->pid, REC->now',
-)  # fmt: skip
-tick_stop = TraceEventDecl(
-    "timer", "tick_stop",
-    missing=NEVER,
-    held=(IRQS, 1),
-    proto="int success, int dependency",
-    entry=(
-        ("int success", "success"),
-        ("int dependency", "dependency"),
-    ),
-    print=(
-        '"success=%d dependency=%s", REC->success, __print_symbolic(REC->dependency, { 0, "NONE" }, { (1 << 0), '
-        '"POSIX_TIMER" }, { (1 << 1), "PERF_EVENTS" }, { (1 << 2), "SCHED" }, { (1 << 3), "CLOCK_UNSTABLE" }, { (1 '
-        '<< 4), "RCU" }, { (1 << 5), "RCU_EXP" })'
-    ),
 )  # fmt: skip

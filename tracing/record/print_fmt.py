@@ -232,6 +232,9 @@ class _Parser:
             self.take("(")
             parts = self.arguments()
             return f"({parts[1]} if {parts[0]} else {parts[2]})"
+        if value == "__builtin_expect":  # unlikely() of IS_ERR_VALUE()
+            self.take("(")
+            return f"({self.arguments()[0]})"
         raise PrintFormatError(f"unknown name {value!r} in {self.text[:120]!r}")
 
     def field(self, name: str) -> str:

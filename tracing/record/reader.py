@@ -328,6 +328,38 @@ class Reader:
         """TP_STORE_ADDRS(): 16 bytes, an IPv4 address mapped."""
         return self._address6(sk, "sk_v6_daddr", self.inet_daddr(sk))
 
+    def _neighbour(self, n: int, path: str) -> int:
+        return self.member("struct neighbour", path, n)
+
+    def neigh_lladdr(self, n: int) -> bytes:
+        """n->ha, as long as the device's addresses are."""
+        return self.neigh_told(n, n + self.types.offsetof("struct neighbour", "ha"))
+
+    def neigh_told(self, n: int, lladdr: int) -> bytes:
+        """MAX_ADDR_LEN bytes: an address, zeros where there is none."""
+        size = self.member("struct net_device", "addr_len", self._neighbour(n, "dev"))
+        return (self.mem.read(lladdr, size) if lladdr else b"").ljust(32, b"\0")
+
+    def neigh_key4(self, n: int) -> bytes:
+        """n->primary_key of IPv4."""
+        return self.neigh_asked4(self._neighbour(n, "tbl"), n + self.types.offsetof("struct neighbour", "primary_key"))
+
+    def neigh_key6(self, n: int) -> bytes:
+        """n->primary_key, that of IPv4 mapped."""
+        tbl, key = self._neighbour(n, "tbl"), n + self.types.offsetof("struct neighbour", "primary_key")
+        short = self.member("struct neigh_table", "key_len", tbl) == 4
+        return bytes(10) + b"\xff\xff" + self.mem.read(key, 4) if short else self.mem.read(key, 16)
+
+    def neigh_asked4(self, tbl: int, pkey: int) -> bytes:
+        """An address of a table's family, if that is IPv4."""
+        short = self.member("struct neigh_table", "key_len", tbl) == 4
+        return self.mem.read(pkey, 4) if short else bytes(4)
+
+    def neigh_asked6(self, tbl: int, pkey: int) -> bytes:
+        """The same of IPv6."""
+        short = self.member("struct neigh_table", "key_len", tbl) == 4
+        return bytes(16) if short else self.mem.read(pkey, 16)
+
     def sockaddr_src(self, sk: int) -> bytes:
         """TP_STORE_ADDR_PORTS(): struct sockaddr_in or _in6."""
         return self._sockaddr(sk, self._sock("inet_sport", sk), self.inet_saddr(sk), self.inet_saddr_v6(sk))

@@ -66,7 +66,28 @@ def find(dev: NetDevice, key: bytes) -> Neighbour | None:
     return table(dev, key).get((dev.ifindex, key))
 
 
-def create(k: NetKernel, dev: NetDevice, key: bytes) -> Neighbour:
+def _table_struct(k: NetKernel, key: bytes) -> int:
+    """arp_tbl or nd_tbl: the struct neigh_table of an address's family, made when the first address comes."""
+    which = family(key)
+    found = k.net.neighbour_tables.get(which)
+    if found is None:
+        view = k.new("struct neigh_table")
+        view.family, view.key_len, view.entry_size = which, len(key), k.types.sizeof("struct neighbour") + len(key)
+        found = k.net.neighbour_tables[which] = view.addr
+    return found
+
+
+def _count(k: NetKernel, key: bytes) -> int:
+    """neigh_alloc(), neigh_destroy(), neigh_update_gc_list(): how many a table has, and how many may be thrown away."""
+    address = _table_struct(k, key)
+    view = k.view(address, "struct neigh_table")
+    ours = [each for each in k.net.neighbours.values() if len(each.key) == len(key)]
+    view.entries.counter = len(ours)
+    view.gc_entries.counter = sum(not each.state & NUD_PERMANENT for each in ours)
+    return address
+
+
+def create(k: NetKernel, dev: NetDevice, key: bytes, exempt: bool = False) -> Neighbour:
     """__neigh_create(), arp_constructor(), ndisc_constructor()."""
     solicitor = k.net.solicitors[family(key)]
     kind = solicitor.kind(dev, key)
@@ -86,12 +107,13 @@ def create(k: NetKernel, dev: NetDevice, key: bytes) -> Neighbour:
     )
     made.timer = view.timer.addr
     k.mem.write(made.addr + k.types.offsetof("struct neighbour", "primary_key"), key)
-    view.dev = dev.addr
+    view.dev, view.tbl = dev.addr, _table_struct(k, key)
     table(dev, key)[dev.ifindex, key] = made
     k.net.neighbours[made.addr] = made
     k.timers.setup(made.timer, "neigh_timer_handler", made.addr)
     store(k, made)
-    k.trace("neigh_create", 0, dev.addr, made.addr, made.addr, 0)
+    asked = made.addr + k.types.offsetof("struct neighbour", "primary_key")
+    k.trace("neigh_create", _count(k, key), dev.addr, asked, made.addr, int(exempt))
     return made
 
 
@@ -104,8 +126,18 @@ def store(k: NetKernel, neighbour: Neighbour) -> None:
     view.updated = INITIAL_JIFFIES + neighbour.updated_ns // TICK_NSEC
     view.used = INITIAL_JIFFIES + neighbour.used_ns // TICK_NSEC
     view.probes.counter = neighbour.probes
-    view.refcnt.refs.counter = 1 + neighbour.refs
+    view.refcnt.refs.counter = 1 + neighbour.refs + k.timers.by_address[neighbour.timer].pending
     k.mem.write(view.address_of("ha"), neighbour.mac)
+
+
+def _tell(k: NetKernel, neighbour: Neighbour, name: str, *args: int, held: int = 1) -> None:
+    """A tracepoint, to those who look: its caller has so many references."""
+    if k.tracepoints.point(name).active:
+        neighbour.refs += held
+        store(k, neighbour)
+        k.trace(name, neighbour.addr, *args)
+        neighbour.refs -= held
+        store(k, neighbour)
 
 
 def _timer(k: NetKernel, neighbour: Neighbour, when_ns: int) -> None:
@@ -166,7 +198,7 @@ def __neigh_event_send(k: NetKernel, neigh: int, skb: int, immediate_ok: int) ->
     store(k, neighbour)
     if ask and immediate_ok:
         yield from probe(k, neighbour)
-    k.trace("neigh_event_send_done", neigh, int(waits))
+    _tell(k, neighbour, "neigh_event_send_done", int(waits), held=0)
     return int(waits)
 
 
@@ -221,7 +253,7 @@ def _expired(k: NetKernel, address: int) -> Body:
         yield from probe(k, neighbour)
     if tell:
         _notify(k, neighbour)
-    k.trace("neigh_timer_handler", address, 0)
+    _tell(k, neighbour, "neigh_timer_handler", 0)
     return 0
 
 
@@ -245,9 +277,15 @@ def _invalidate(k: NetKernel, neighbour: Neighbour) -> Steps[None]:
 # -- learning ----------------------------------------------------------------------------------------------------------
 
 
-def update(k: NetKernel, neighbour: Neighbour, mac: bytes | None, new: int, flags: int) -> Steps[None]:
+def update(k: NetKernel, neighbour: Neighbour, mac: bytes | None, new: int, flags: int, sender: int = 0) -> Steps[None]:
     """__neigh_update(): somebody said something of a neighbour (`yield from`).  EPERM, EINVAL."""
-    k.trace("neigh_update", neighbour.addr, 0, new, flags, 0)
+    if k.tracepoints.point("neigh_update").active:
+        told = k.mem.alloc(len(mac)) if mac else 0
+        if mac:
+            k.mem.write(told, mac)
+        _tell(k, neighbour, "neigh_update", told, new, flags, sender)
+        if told:
+            k.mem.free(told)
     old, now, tell = neighbour.state, k.clock.now_ns, False
     if not flags & UPDATE_ADMIN and old & (NUD_NOARP | NUD_PERMANENT):
         raise KernelError(EPERM)
@@ -310,7 +348,7 @@ def _done(k: NetKernel, neighbour: Neighbour, tell: bool) -> None:
     store(k, neighbour)
     if tell:
         k.net.announce.neighbour(neighbour)
-    k.trace("neigh_update_done", neighbour.addr, 0)
+    _tell(k, neighbour, "neigh_update_done", 0)
 
 
 def confirm(k: NetKernel, dev: NetDevice, key: bytes) -> None:

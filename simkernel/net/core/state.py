@@ -84,6 +84,7 @@ class Network(NetTables):
         self.linkwatch: list[NetDevice] = []  # whose carrier came or went
         self.lifetimes: dict[int, Ifaddr] = {}  # addresses that end, by the address of their timers
         self.neighbours: dict[int, Neighbour] = {}  # by address
+        self.neighbour_tables: dict[int, int] = {}  # address family -> struct neigh_table
         self.solicitors: dict[int, Solicitor] = {}  # by address family
         self.ways: dict[int, Way] = {}  # by the length of an address
         self.ways_out: dict[int, WayOut] = {}  # by the length of an address

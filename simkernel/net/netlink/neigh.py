@@ -19,6 +19,7 @@ from arch.abi.rtnetlink import (
     NTF_ROUTER,
     NTF_USE,
     NUD_FAILED,
+    NUD_PERMANENT,
     RTM_DELNEIGH,
     RTM_GETNEIGH,
     RTM_NEWNEIGH,
@@ -105,7 +106,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
     if found is None:
         if not request.flags & NLM_F_CREATE:
             raise KernelError(ENOENT)
-        found = core.create(k, dev, key)
+        found = core.create(k, dev, key, bool(state & NUD_PERMANENT) or bool(flags & NTF_EXT_LEARNED))
     else:
         if request.flags & NLM_F_EXCL:
             raise KernelError(EEXIST)
@@ -121,7 +122,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
         yield from core.event_send(k, found, None)
         return
     mac = given[NDA_LLADDR][:6] if NDA_LLADDR in given else None
-    yield from core.update(k, found, mac, state, update | core.UPDATE_ADMIN)
+    yield from core.update(k, found, mac, state, update | core.UPDATE_ADMIN, request.portid)
 
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
@@ -137,7 +138,7 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
     found = core.find(dev, key)
     if found is None:
         raise KernelError(ENOENT)
-    yield from core.update(k, found, None, NUD_FAILED, core.UPDATE_OVERRIDE | core.UPDATE_ADMIN)
+    yield from core.update(k, found, None, NUD_FAILED, core.UPDATE_OVERRIDE | core.UPDATE_ADMIN, request.portid)
     core.forget(k, found)
 
 
