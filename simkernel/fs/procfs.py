@@ -65,9 +65,12 @@ def proc_stat(k: FsKernel) -> str:
     running = sum(1 for t in tasks if t.state_letter == "R")
     shift = time_offsets(k.current.namespaces.get("time")).boottime
     boot = (k.clock.realtime_ns - k.clock.now_ns - shift) // 1_000_000_000
-    out.append(f"intr 0\nctxt {k.cpus.nr_switches}\nbtime {boot}\n")
+    lines = [sum(k.irqs.counts.get(irq, ())) for irq in range(max(k.irqs.counts, default=-1) + 1)]
+    taken = sum(lines) + sum(k.hrtimers.interrupts)
+    out.append(f"intr {' '.join(map(str, (taken, *lines)))}\nctxt {k.cpus.nr_switches}\nbtime {boot}\n")
     out.append(f"processes {k.tasks.nr_forks}\nprocs_running {max(1, running)}\nprocs_blocked 0\n")
-    out.append("softirq 0 0 0 0 0 0 0 0 0 0 0\n")
+    soft = [sum(counts) for _, counts in sorted(k.softirqs.counts.items())]
+    out.append(f"softirq {' '.join(map(str, (sum(soft), *soft)))}\n")
     return "".join(out)
 
 

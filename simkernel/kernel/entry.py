@@ -270,6 +270,7 @@ def timer(k: KernelFace, regs: int) -> Body:
     k.cpus.charge_user()
     depth, cpu = k.irqs.depth, k.cpus.rq.cpu
     depth[cpu] += 1
+    k.hrtimers.interrupts[cpu] += 1
     k.trace("local_timer_entry", LOCAL_TIMER_VECTOR)
     if k.tracepoints.point("rcu_utilization").active:
         rcu_does(k, "scheduler-tick")

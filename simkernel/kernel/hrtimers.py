@@ -36,6 +36,7 @@ class HrTimers:
     ) -> None:
         self.mem, self.mirror, self.symbols = mem, mirror, symbols
         self.depth, self.cpu = depth, cpu  # how deep in interrupts each CPU is; the one that runs
+        self.interrupts = [0] * len(depth)  # of each CPU's own timer
         self.point, self.trace = tracepoints.point, tracepoints.trace
         self.now = mem.alloc(8)
 
@@ -77,6 +78,7 @@ class HrTimers:
         timer.armed = False
         cpu = self.cpu()
         self.depth[cpu] += 1
+        self.interrupts[cpu] += 1
         try:
             self.trace("local_timer_entry", LOCAL_TIMER_VECTOR)
             self.mem.write_uint(self.now, 8, now_ns)

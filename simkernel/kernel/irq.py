@@ -35,6 +35,7 @@ def local_timer(k: KernelFace, cpu: int) -> Steps[None]:
     assert k.irqs.current is not None
     _, handler, args = k.irqs.current
     k.irqs.depth[cpu] += 1
+    k.hrtimers.interrupts[cpu] += 1
     k.trace("local_timer_entry", LOCAL_TIMER_VECTOR)
     try:
         yield k.call(handler, *args)

@@ -48,3 +48,15 @@ def test_softirqs(written):
         "       SCHED", "     HRTIMER", "         RCU",
     ]  # fmt: skip
     assert all(len(line) == 13 + 2 * 11 for line in lines)
+
+
+def test_stat_sums_up_interrupts_and_softirqs(written):
+    """The lines of devices by number, the CPUs' own timers in the sum only; softirqs as /proc/softirqs has them."""
+    rows = {words[0]: [int(word) for word in words[1:]] for words in map(str.split, read(written, "stat").splitlines())}
+    total, *lines = rows["intr"]
+    listed = [line.split() for line in read(written, "interrupts").splitlines()[1:]]
+    assert {int(words[0].rstrip(":")): sum(map(int, words[1:3])) for words in listed} == {10: lines[10], 11: lines[11]}
+    assert total == sum(lines) + sum(written.kernel.hrtimers.interrupts) > 0
+    soft, *vectors = rows["softirq"]
+    assert vectors == [sum(map(int, line.split()[1:])) for line in read(written, "softirqs").splitlines()[1:]]
+    assert soft == sum(vectors)
