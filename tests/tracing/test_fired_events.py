@@ -80,3 +80,31 @@ def test_neighbours_idle_ticks_and_searches_for_room():
     text = machine.run([machine.install(BUSYBOX), "sh", "-c", NEIGHBOURS], timeout_host_s=60).text
     for line in NEIGHBOUR_LINES:
         assert re.search(line, text), line
+
+
+CONNECT = r"""
+cd /sys/kernel/tracing
+for f in tcp_v4_connect __release_sock tcp_v4_do_rcv tcp_finish_connect; do echo p:$f $f >> kprobe_events; done
+echo r:connected tcp_v4_connect >> kprobe_events
+nc -l -p 77 -e true & sleep 0.05
+echo 1 > events/kprobes/enable
+nc 127.0.0.1 77 < /dev/null
+echo 0 > events/kprobes/enable
+cat trace
+"""
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
+def test_an_answer_waits_until_connect_lets_go_of_the_socket():
+    """As on 6.1: the SYN reaches the listener inside tcp_v4_connect(), the SYN-ACK is heard behind it."""
+    machine = simkernel.boot()
+    text = machine.run([machine.install(BUSYBOX), "sh", "-c", CONNECT], timeout_host_s=60).text
+    seen = re.findall(r"[\d.]+: (\w+): \(", text)
+    assert seen[:6] == [
+        "tcp_v4_connect",
+        "tcp_v4_do_rcv",
+        "connected",
+        "__release_sock",
+        "tcp_v4_do_rcv",
+        "tcp_finish_connect",
+    ]

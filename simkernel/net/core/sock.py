@@ -196,6 +196,8 @@ class Sock:
         # TCP
         self.state = TCP_CLOSE
         self.connecting = False  # its struct socket is SS_CONNECTING: connect(2) has not told the end yet
+        # sk_backlog: (function, packet) of what came while connect(2) owned the socket; None: nobody owns it
+        self.held: list[tuple[str, int]] | None = None
         self.snd_nxt = self.snd_una = self.rcv_nxt = self.snd_wnd = self.iss = 0
         self.accept_queue: deque[Sock] = deque()
         self.backlog = 0

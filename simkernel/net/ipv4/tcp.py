@@ -89,10 +89,16 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
         if sk.state == TCP_SYN_SENT and nonblocking:
             return -EALREADY
     elif sk.state == TCP_CLOSE:
-        ret = yield k.call("tcp_v4_connect" if sk.family == AF_INET else "tcp_v6_connect", sk.addr, uaddr, addr_len)
+        sk.held = []
+        try:
+            ret = yield k.call("tcp_v4_connect" if sk.family == AF_INET else "tcp_v6_connect", sk.addr, uaddr, addr_len)
+            sk.connecting = ret >= 0
+            if sk.held:
+                yield k.call("__release_sock", sk.addr)
+        finally:
+            sk.held = None
         if ret < 0:
             return ret
-        sk.connecting = True
         if nonblocking:  # whatever the answer: Linux looks at it when the caller lets go of the socket
             return -EINPROGRESS
     else:
@@ -104,6 +110,16 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
     if sk.err:
         return -sk.take_error()
     return 0 if sk.state != TCP_CLOSE else -ECONNABORTED
+
+
+@kernel_function("void __release_sock(struct sock *sk)", source="net/core/sock.c")
+def __release_sock(k: NetKernel, sk: int) -> Body:
+    """Its owner lets go of a socket: what came meanwhile is heard."""
+    sock = k.net.socks[sk]
+    while sock.held:
+        do_rcv, packet = sock.held.pop(0)
+        yield k.call(do_rcv, sk, packet)
+    return 0
 
 
 def _wait_connected(k: NetKernel, sk: Sock) -> Steps[int]:

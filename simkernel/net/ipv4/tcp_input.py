@@ -98,6 +98,9 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
     if unwanted(k, sk, packet) or (sk.filter is not None and filtered(sk, packet, (body[12] >> 4) * 4)):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk.addr)
         return 0
+    if sk.held is not None:  # tcp_add_backlog()
+        sk.held.append((do_rcv, skb))
+        return 0
     return (yield k.call(do_rcv, sk.addr, skb))
 
 

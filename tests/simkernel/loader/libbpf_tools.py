@@ -422,7 +422,7 @@ TOOLS: dict[str, Tool] = {
     "tcpstates": Tool(check=some_event(LOCALHOST)),
     "tcpsynbl": Tool(both(off("kprobe/*"), off("*v6*")), check=map_has("hists", lambda k, v: k == 5, "backlog of 5")),
     "tcptop": Tool(check=map_has("ip_map", lambda k, v: (v["sent"], v["received"]) == (1000, 6), "1000 bytes out, 6 back")),
-    "tcptracer": Tool(off("*v6*"), check=some_event("worker", LOCALHOST, count=3)),
+    "tcptracer": Tool(off("*v6*"), check=some_event("worker", LOCALHOST, count=4)),
     "vfsstat": Tool(off("kprobe/*"), check=bss(lambda b: b.stats[0] > 0 and b.stats[1] >= 4 and b.stats[2] == 3,
                                                "reads, writes and three fsyncs")),
     "wakeuptime": Tool(sized(stackmap=1024), check=map_has("counts", lambda k, v: k["target"] == "worker", "wakeups of worker")),
