@@ -30,7 +30,7 @@ from simkernel.net.core.lifetime import INFINITY_LIFE_TIME
 from simkernel.net.core.netns import Ifaddr, NetDevice, in_prefix
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.devinet import arm_lifetime, delete_address, insert_address
-from simkernel.net.netlink import policy
+from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.message import Request, Wire, address, string
 from simkernel.net.netlink.rtnetlink import (
     Change,
@@ -80,10 +80,12 @@ def fill(k: NetKernel, wire: Wire, a: Ifaddr) -> bytes:
     return out + cacheinfo(k, wire, a)
 
 
-def wanted_devices(wire: Wire, request: Request) -> list[NetDevice]:
-    """Whose addresses a dump is to show: of a strict one those of the interface that it names.  ENODEV."""
-    strict = request.strict and len(request.body) >= IFADDRMSG_SIZE
-    index = wire.number(request.body[4:8]) if strict else 0
+def wanted_devices(wire: Wire, request: Request, form: strict.Form) -> list[NetDevice]:
+    """Whose addresses a dump is to show: of a strict one those of the interface that it names.  EINVAL, ENODEV."""
+    form.check(wire, request)
+    form.check_attributes(wire, request)
+    index = wire.number(request.body[4:8]) if request.strict else 0
+    wire.filtered = bool(index)
     if index and index not in request.net.devices:
         raise KernelError(ENODEV)
     return [dev for number, dev in sorted(request.net.devices.items()) if index in (0, number)]
@@ -91,7 +93,7 @@ def wanted_devices(wire: Wire, request: Request) -> list[NetDevice]:
 
 def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet_dump_ifaddr()."""
-    for dev in wanted_devices(wire, request):
+    for dev in wanted_devices(wire, request, strict.ADDR4_DUMP):
         for a in dev.addresses:
             yield fill(k, wire, a)
 

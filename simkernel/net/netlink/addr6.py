@@ -29,7 +29,7 @@ from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Ifaddr
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv6 import addrconf
-from simkernel.net.netlink import addr, policy
+from simkernel.net.netlink import addr, policy, strict
 from simkernel.net.netlink.addr import IFADDRMSG, IFADDRMSG_SIZE, cacheinfo, set_lifetime, wanted_devices
 from simkernel.net.netlink.message import Request, Wire, address
 
@@ -51,7 +51,7 @@ def fill(k: NetKernel, wire: Wire, a: Ifaddr) -> bytes:
 
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet6_dump_ifaddr()."""
-    for dev in wanted_devices(wire, request):
+    for dev in wanted_devices(wire, request, strict.ADDR6_DUMP):
         for a in dev.addresses6:
             yield fill(k, wire, a)
 

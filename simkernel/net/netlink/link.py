@@ -19,6 +19,10 @@ from arch.abi.if_link import IFLA_XDP
 from arch.abi.inet import IFALIASZ
 from arch.abi.netlink import NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE
 from arch.abi.rtnetlink import (
+    IF_OPER_DORMANT,
+    IF_OPER_TESTING,
+    IF_OPER_UNKNOWN,
+    IF_OPER_UP,
     IFLA_ADDRESS,
     IFLA_AF_SPEC,
     IFLA_ALT_IFNAME,
@@ -78,7 +82,7 @@ from simkernel.net.core.registry import (
     valid_name,
 )
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import policy
+from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.link_fill import link, link6
 from simkernel.net.netlink.message import Request, Wire, string
 from simkernel.net.netlink.nsid import by_id, net_of_fd, net_of_pid
@@ -155,7 +159,9 @@ def find_device(net: Net, wire: Wire, index: int, attributes: dict[int, bytes]) 
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """rtnl_getlink().  EOPNOTSUPP and those of find_device()."""
+    strict.LINK_GET.check(wire, request)
     index, _, _, attributes = _header(k, wire, request.body)
+    strict.LINK_GET.check_attributes(wire, request)
     if IFLA_NET_NS_PID in attributes or IFLA_NET_NS_FD in attributes:
         raise Refusal(EOPNOTSUPP, "specified netns attribute not supported")
     dev = find_device(_target(k, wire, request.net, attributes), wire, index, attributes)
@@ -168,11 +174,16 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterable[bytes]:
     if body[0] == AF_INET6:
         yield from (link6(k, wire, dev) for _, dev in sorted(request.net.devices.items()) if dev.has_ipv6)
         return
+    strict.LINK_DUMP.check(wire, request)
+    if request.strict and any(body[4:8]):
+        raise Refusal(EINVAL, "Filter by device index not supported for link dumps")
+    strict.LINK_DUMP.check_attributes(wire, request)
     attributes = wire.attributes(body[IFINFOMSG_SIZE:]) if len(body) >= IFINFOMSG_SIZE else wire.attributes(body[4:])
     mask = wire.number(attributes.get(IFLA_EXT_MASK))
     master = wire.number(attributes.get(IFLA_MASTER))
     info = wire.attributes(attributes.get(IFLA_LINKINFO, b""))
     kind = string(info.get(IFLA_INFO_KIND))
+    wire.rows_filtered = bool(master or (kind and kind in MAKERS))
     for _, dev in sorted(request.net.devices.items()):
         if master and (dev.master is None or dev.master.ifindex != master):
             continue
@@ -246,7 +257,7 @@ def do_setlink(
     if IFLA_GSO_MAX_SEGS in given:
         tell = _set_gso(k, dev, dev.gso_max_size, wire.number(given[IFLA_GSO_MAX_SEGS])) or tell
     if IFLA_OPERSTATE in given:
-        dev.operstate = wire.number(given[IFLA_OPERSTATE], 1)
+        _set_operstate(dev, wire.number(given[IFLA_OPERSTATE], 1))
     if IFLA_LINKMODE in given:
         mode = wire.number(given[IFLA_LINKMODE], 1)
         tell, dev.link_mode = tell or mode != dev.link_mode, mode
@@ -263,6 +274,15 @@ def do_setlink(
     store(k, dev)
     if tell:
         netdev_state_change(k, dev)
+
+
+def _set_operstate(dev: NetDevice, wanted: int) -> None:
+    """set_operstate(): user space may only say how far up a link is that is up."""
+    now, below = dev.operstate, {IF_OPER_UP, IF_OPER_UNKNOWN}
+    if (wanted == IF_OPER_UP and now in (IF_OPER_DORMANT, IF_OPER_TESTING, IF_OPER_UNKNOWN)) or (
+        wanted in (IF_OPER_DORMANT, IF_OPER_TESTING) and now in below
+    ):
+        dev.operstate = wanted
 
 
 def _set_address(k: NetKernel, dev: NetDevice, raw: bytes) -> None:
@@ -339,7 +359,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     if index > 0:
         dev, specified = net.devices.get(index), True
     elif index < 0:
-        raise Refusal(EINVAL, "ifindex can't be negative" if k.version.at_least("6.2") else "")
+        raise Refusal(EINVAL, "ifindex can't be negative" if k.version.at_least("6.1") else "")
     elif named:
         dev, specified = net.named(named), True
     data = wire.attributes(info.get(IFLA_INFO_DATA, b""))
@@ -350,9 +370,9 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
         if request.flags & NLM_F_REPLACE:
             raise KernelError(EOPNOTSUPP)
         if IFLA_LINKINFO in attributes and kind:
-            if kind != dev.kind.kind or (IFLA_INFO_DATA in info and kind not in CHANGERS):
-                raise KernelError(EOPNOTSUPP)
             if IFLA_INFO_DATA in info:
+                if kind != dev.kind.kind or kind not in CHANGERS:
+                    raise KernelError(EOPNOTSUPP)
                 CHANGERS[kind](wanted, dev)
         _check(attributes)
         do_setlink(k, wire, dev, index, flags, change, attributes)

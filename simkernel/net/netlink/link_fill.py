@@ -142,7 +142,6 @@ def link(
         wire.u32(IFLA_TSO_MAX_SEGS, TSO_MAX_SEGS) if k.version.at_least("5.19") else b"",
         wire.u32(IFLA_NUM_RX_QUEUES, dev.queues[1]),
         wire.u32(IFLA_MASTER, dev.master.ifindex) if dev.master is not None else b"",
-        wire.u32(IFLA_LINK, dev.peer.ifindex) if dev.peer is not None else b"",
         wire.u8(IFLA_CARRIER, int(dev.carrier)), wire.text(IFLA_QDISC, qdisc_name(dev)),
         wire.text(IFLA_IFALIAS, dev.alias) if dev.alias else b"",
         wire.u32(IFLA_CARRIER_CHANGES, dev.carrier_changes), wire.u32(IFLA_CARRIER_UP_COUNT, dev.carrier_changes // 2),
@@ -155,12 +154,12 @@ def link(
         counts = statistics(dev)
         out.append(wire.attribute(IFLA_STATS64, wire.pack("25Q", *counts)))
         out.append(wire.attribute(IFLA_STATS, wire.pack("24I", *(c & 0xFFFFFFFF for c in counts[:24]))))
-    out += [wire.nested(IFLA_XDP, xdp_attributes(k, wire, dev)), _linkinfo(k, wire, dev), _netns(k, wire, dev)]
+    out += [wire.attribute(IFLA_XDP, xdp_attributes(k, wire, dev)), _linkinfo(k, wire, dev), _netns(k, wire, dev)]
     if gone_to is not None:
         out += [wire.u32(IFLA_NEW_NETNSID, id_of(k, dev.net, gone_to)), wire.u32(IFLA_NEW_IFINDEX, new_index)]
     if dev.permanent_mac:
         out.append(wire.attribute(IFLA_PERM_ADDRESS, dev.permanent_mac))
-    out.append(wire.nested(IFLA_AF_SPEC, af_spec(wire, k, dev)))
+    out.append(wire.attribute(IFLA_AF_SPEC, af_spec(wire, k, dev)))
     if dev.altnames:
         out.append(wire.nested(IFLA_PROP_LIST, b"".join(wire.text(IFLA_ALT_IFNAME, name) for name in dev.altnames)))
     return head + b"".join(out)
@@ -186,14 +185,15 @@ def _linkinfo(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
         body += wire.text(IFLA_INFO_KIND, dev.kind.kind)
         data = INFO[dev.kind.kind](k, wire, dev) if dev.kind.kind in INFO else b""
         body += wire.nested(IFLA_INFO_DATA, data) if data else b""
-    return wire.nested(IFLA_LINKINFO, body) if body else b""
+    return wire.attribute(IFLA_LINKINFO, body) if body else b""
 
 
 def _netns(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
-    """rtnl_fill_link_netnsid(): the other end is in another namespace."""
-    if dev.peer is None or dev.peer.net is dev.net:
+    """rtnl_fill_link_netnsid(): the other end, perhaps in another namespace."""
+    if dev.peer is None:
         return b""
-    return wire.u32(IFLA_LINK_NETNSID, id_of(k, dev.net, dev.peer.net))
+    number = b"" if dev.peer.net is dev.net else wire.u32(IFLA_LINK_NETNSID, id_of(k, dev.net, dev.peer.net))
+    return number + wire.u32(IFLA_LINK, dev.peer.ifindex)
 
 
 def af_spec(wire: Wire, k: NetKernel, dev: NetDevice) -> bytes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from arch.abi.errno import EINVAL
-from arch.abi.rtnetlink import IFLA_IFNAME, IFLA_NET_NS_FD, IFLA_NET_NS_PID, VETH_INFO_PEER
+from arch.abi.rtnetlink import IFLA_IFNAME, IFLA_MTU, IFLA_NET_NS_FD, IFLA_NET_NS_PID, VETH_INFO_PEER
 from arch.errors import KernelError
-from simkernel.net.core.netns import NetDevice
+from simkernel.net.core.netns import ETH_MAX_MTU, ETH_MIN_MTU, NetDevice
 from simkernel.net.core.registry import unregister_netdevices
 from simkernel.net.devices import dummy, veth
 from simkernel.net.netlink.link import IFINFOMSG_SIZE, MAKERS, Wanted, configure, prepare
@@ -41,8 +41,12 @@ def _peer(wanted: Wanted) -> Wanted:
 
 
 def _veth(wanted: Wanted) -> NetDevice:
-    """veth_newlink(): the other end first."""
+    """veth_validate(), veth_newlink(): the other end first.  EINVAL."""
     other = _peer(wanted)
+    for end in (wanted, other):
+        mtu = end.attributes.get(IFLA_MTU)
+        if mtu is not None and not ETH_MIN_MTU <= end.wire.number(mtu) <= ETH_MAX_MTU:
+            raise KernelError(EINVAL)
     k = wanted.k
     peer = veth.make(k, other.net, other.name, other.mac, other.ifindex)
     prepare(other, peer)

@@ -11,6 +11,7 @@ from arch.abi.netlink import (
     NLA_TYPE_MASK,
     NLM_F_ACK_TLVS,
     NLM_F_CAPPED,
+    NLM_F_DUMP_FILTERED,
     NLM_F_MULTI,
     NLMSG_DONE,
     NLMSG_ERROR,
@@ -40,6 +41,7 @@ class Request:
     net: Net
     strict: bool = False  # NETLINK_GET_STRICT_CHK
     portid: int = 0
+    extended: bool = False  # NETLINK_EXT_ACK
 
 
 class Wire:
@@ -47,8 +49,11 @@ class Wire:
 
     def __init__(self, byteorder: str) -> None:
         self.order = "<" if byteorder == "little" else ">"
+        self.filtered = self.rows_filtered = False  # a dump is told to be of some only: all of it, its rows
 
-    def requests(self, data: bytes, net: Net, strict: bool = False, portid: int = 0) -> Iterator[Request]:
+    def requests(
+        self, data: bytes, net: Net, strict: bool = False, portid: int = 0, extended: bool = False
+    ) -> Iterator[Request]:
         """netlink_rcv_skb(): the messages of one send; what is cut off is not looked at."""
         at = 0
         while at + NLMSG_HDRLEN <= len(data):
@@ -56,7 +61,7 @@ class Wire:
             if size < NLMSG_HDRLEN or at + size > len(data):
                 return
             whole = data[at : at + size]
-            yield Request(kind, flags, seq, pid, whole[NLMSG_HDRLEN:], whole, net, strict, portid)
+            yield Request(kind, flags, seq, pid, whole[NLMSG_HDRLEN:], whole, net, strict, portid, extended)
             at += (size + 3) & ~3
 
     def message(self, kind: int, flags: int, seq: int, pid: int, body: bytes) -> bytes:
@@ -71,18 +76,25 @@ class Wire:
         body = struct.pack(self.order + "i", -errno) + (request.raw if whole else request.raw[:NLMSG_HDRLEN])
         flags, more = 0 if whole else NLM_F_CAPPED, b""
         if extended and isinstance(error, Refusal):
-            more += self.text(NLMSGERR_ATTR_MSG, error.text) if error.text else b""
-            more += self.u32(NLMSGERR_ATTR_OFFS, error.bad) if error.bad is not None else b""
-            more += self.nested(NLMSGERR_ATTR_POLICY, error.policy) if error.policy else b""
-            more += self.u32(NLMSGERR_ATTR_MISS_TYPE, error.missing) if error.missing is not None else b""
+            more = self.words(error)
         if more:
             flags |= NLM_F_ACK_TLVS
             body = body.ljust((len(body) + 3) & ~3, b"\0") + more
         return self.message(NLMSG_ERROR, flags, request.seq, pid, body)
 
-    def done(self, request: Request, pid: int) -> bytes:
-        """The end of a dump."""
-        return self.message(NLMSG_DONE, NLM_F_MULTI, request.seq, pid, bytes(4))
+    def done(self, request: Request, pid: int, error: KernelError | None = None, extended: bool = False) -> bytes:
+        """The end of a dump: netlink_dump_done()."""
+        more = self.words(error) if extended and isinstance(error, Refusal) else b""
+        flags = NLM_F_MULTI | (NLM_F_ACK_TLVS if more else 0) | (NLM_F_DUMP_FILTERED if self.filtered else 0)
+        errno = error.errno if error is not None else 0
+        return self.message(NLMSG_DONE, flags, request.seq, pid, struct.pack(self.order + "i", -errno) + more)
+
+    def words(self, error: Refusal) -> bytes:
+        """netlink_ack_tlv_fill(): what is said of a refusal beside its number."""
+        more = self.text(NLMSGERR_ATTR_MSG, error.text) if error.text else b""
+        more += self.u32(NLMSGERR_ATTR_OFFS, error.bad) if error.bad is not None else b""
+        more += self.nested(NLMSGERR_ATTR_POLICY, error.policy) if error.policy else b""
+        return more + (self.u32(NLMSGERR_ATTR_MISS_TYPE, error.missing) if error.missing is not None else b"")
 
     def attribute(self, kind: int, value: bytes) -> bytes:
         """struct nlattr."""

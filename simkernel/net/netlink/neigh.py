@@ -32,7 +32,7 @@ from simkernel.net.core import neighbour as core
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Neighbour, NetDevice
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import policy
+from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.message import Request, Wire
 from simkernel.net.netlink.rtnetlink import Row, register
 
@@ -56,11 +56,14 @@ def fill(k: NetKernel, wire: Wire, n: Neighbour) -> bytes:
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """neigh_dump_info()."""
     family = request.body[0]
+    strict.NEIGH_DUMP.check(wire, request)
+    strict.NEIGH_DUMP.check_attributes(wire, request)
     given = policy.parse(k, wire, request.body, NDMSG_SIZE, policy.NDA) if len(request.body) >= NDMSG_SIZE else {}
     index, master = wire.number(given.get(NDA_IFINDEX)), wire.number(given.get(NDA_MASTER))
     proxies = len(request.body) >= NDMSG_SIZE and request.body[10] == NTF_PROXY
     if proxies:
         return
+    wire.rows_filtered = bool(index or master)
     for bits, each in ((32, AF_INET), (128, AF_INET6)):
         if family not in (AF_UNSPEC, each):
             continue
@@ -144,6 +147,7 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """neigh_get().  ENOENT."""
+    strict.NEIGH_GET.check(wire, request)
     given = policy.parse(k, wire, request.body, NDMSG_SIZE, policy.NDA)
     dev = _device(wire, request)
     if NDA_DST not in given:

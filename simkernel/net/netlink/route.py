@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 
 from arch.abi.errno import EINVAL, ENETUNREACH, ENODEV, ENOENT, EOPNOTSUPP, ESRCH
@@ -46,6 +46,7 @@ from arch.abi.rtnetlink import (
     RTM_F_CLONED,
     RTM_F_FIB_MATCH,
     RTM_F_LOOKUP_TABLE,
+    RTM_F_PREFIX,
     RTM_GETROUTE,
     RTM_NEWROUTE,
     RTN_LOCAL,
@@ -65,7 +66,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import fib
 from simkernel.net.ipv4.devinet import by_address
 from simkernel.net.ipv4.route import route_input, route_output
-from simkernel.net.netlink import policy
+from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.lwtunnel import asked_for, check_type, inserting, tunnel
 from simkernel.net.netlink.message import Request, Wire, address, string
 from simkernel.net.netlink.rtnetlink import (
@@ -109,13 +110,14 @@ def metrics(wire: Wire, route: Route) -> bytes:
     return wire.attribute(RTA_METRICS, body)
 
 
-def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
-    """fib_dump_info()."""
+def fill(k: NetKernel, wire: Wire, route: Route, told: int = 0) -> bytes:
+    """fib_dump_info(); `told`: the table that is told in place of its own."""
     single = route.nexthops[0] if len(route.nexthops) == 1 else None
     flags = way_flags(single) if single is not None else 0
-    table = route.table if route.table < 256 else RT_TABLE_COMPAT
+    number = told or route.table
+    table = number if number < 256 else RT_TABLE_COMPAT
     out = wire.pack(RTMSG, AF_INET, route.prefix, 0, route.tos, table, route.protocol, route.scope, route.kind, flags)
-    out += wire.u32(RTA_TABLE, route.table)
+    out += wire.u32(RTA_TABLE, number)
     out += wire.attribute(RTA_DST, route.dst) if route.prefix else b""
     out += wire.u32(RTA_PRIORITY, route.priority) if route.priority else b""
     out += metrics(wire, route)
@@ -314,6 +316,9 @@ def asked(
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet_rtm_getroute(): the way to one address."""
+    strict.ROUTE4_GET.check(wire, request)
+    strict.ROUTE4_GET.check_lengths(request, 32)
+    strict.ROUTE4_GET.check_attributes(wire, request)
     body, net = request.body, request.net
     flow, flags, dev = asked(k, wire, request, INADDR_ANY, IPPROTO_UDP)
     to, source, iif, mark = flow.destination, flow.source, flow.iif, flow.mark
@@ -323,7 +328,7 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     if flags & RTM_F_FIB_MATCH:
         if way.route is None:
             raise Refusal(ENOENT, "No FIB match")
-        return [fill(k, wire, way.route)]
+        return [fill(k, wire, way.route, RT_TABLE_MAIN if not flags & RTM_F_LOOKUP_TABLE else way.table)]
     table = way.table if flags & RTM_F_LOOKUP_TABLE and way.table else RT_TABLE_MAIN
     out = wire.pack(
         RTMSG, AF_INET, 32, 32 if source != INADDR_ANY and iif else 0, body[3], table if table < 256 else RT_TABLE_COMPAT,
@@ -347,15 +352,22 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     return [out + wire.attribute(RTA_CACHEINFO, wire.pack("8I", *[0] * 8))]
 
 
-def filtered(wire: Wire, request: Request) -> Callable[[Route], bool]:
-    """ip_valid_fib_dump_req(): what a strict dump is asked for."""
-    if not request.strict or len(request.body) < RTMSG_SIZE:
+def filtered(wire: Wire, request: Request, tables: Container[int], module: str) -> Callable[[Route], bool]:
+    """ip_valid_fib_dump_req(): what a strict dump is asked for.  EINVAL, ENODEV, ENOENT."""
+    strict.ROUTE_DUMP.check(wire, request)
+    if request.strict and wire.number(request.body[8:12]) & ~(RTM_F_CLONED | RTM_F_PREFIX):
+        raise Refusal(EINVAL, "Invalid flags for FIB dump request")
+    strict.ROUTE_DUMP.check_attributes(wire, request)
+    if not request.strict:
         return lambda route: True
     given = wire.attributes(request.body[RTMSG_SIZE:])
     table = wire.number(given.get(RTA_TABLE), default=request.body[4])
     protocol, kind, oif = request.body[5], request.body[7], wire.number(given.get(RTA_OIF))
     if oif and oif not in request.net.devices:
         raise KernelError(ENODEV)
+    wire.filtered, wire.rows_filtered = bool(table or protocol or kind or oif), True
+    if table and table not in tables:
+        raise Refusal(ENOENT, f"{module}FIB table does not exist")
 
     def fits(route: Route) -> bool:
         devices = [way.dev.ifindex for way in route.nexthops if way.dev is not None]
@@ -371,7 +383,8 @@ def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet_dump_fib(): table by table, those of the trie by address."""
     if len(request.body) >= RTMSG_SIZE and wire.number(request.body[8:12]) & RTM_F_CLONED:
         return
-    wanted, tables = filtered(wire, request), request.net.ipv4.tables
+    tables = request.net.ipv4.tables
+    wanted = filtered(wire, request, tables, "ipv4: ")
     for number in sorted(tables, key=lambda n: (n & 255, n)):
         for route in tables[number].routes():
             if wanted(route):

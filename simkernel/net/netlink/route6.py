@@ -41,7 +41,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv6 import ip6_fib
 from simkernel.net.ipv6.ip6_fib import REFUSALS
 from simkernel.net.ipv6.route import route_input, route_output, source_for
-from simkernel.net.netlink import policy
+from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink import route as ipv4
 from simkernel.net.netlink.lwtunnel import asked_for, inserting, tunnel
 from simkernel.net.netlink.message import Request, Wire, address
@@ -104,11 +104,13 @@ def _read(k: NetKernel, wire: Wire, request: Request, missing: int = ENODEV) -> 
     flags = wire.number(body[8:12])
     if tos:
         raise Refusal(EINVAL, "Invalid dsfield (tos): option not available for IPv6")
-    if flags & ~RTM_F_CLONED & ~RTNH_F_ONLINK & 0xFF or kind > RTN_MAX:
+    if flags & ~RTM_F_CLONED & ~RTNH_F_ONLINK & 0xFF:
         raise KernelError(EINVAL)
+    dst = address(given.get(RTA_DST), (plen + 7) // 8) or b""
+    if kind > RTN_MAX:
+        raise Refusal(EINVAL, "Invalid route type")
     if plen > 128 or slen:
         raise Refusal(EINVAL, "Invalid prefix length" if plen > 128 else "Invalid source address length")
-    dst = address(given.get(RTA_DST), (plen + 7) // 8) or b""
     dst = dst.ljust(IN6_ADDR_SIZE, b"\0")
     route = Route(masked(dst, plen), plen, wire.number(given.get(RTA_TABLE), default=table), kind, 0, protocol)
     route.priority = wire.number(given.get(RTA_PRIORITY))
@@ -159,6 +161,9 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet6_rtm_getroute(): the way to one address."""
+    strict.ROUTE6_GET.check(wire, request)
+    strict.ROUTE6_GET.check_lengths(request, 128)
+    strict.ROUTE6_GET.check_attributes(wire, request)
     flow, flags, dev = asked(k, wire, request, IN6ADDR_ANY, 0)
     if dev is not None:
         way = route_input(k, dev, flow.destination, flow.source, flow.mark)
@@ -195,7 +200,8 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet6_dump_fib()."""
     if len(request.body) >= RTMSG_SIZE and wire.number(request.body[8:12]) & RTM_F_CLONED:
         return
-    wanted, tables = filtered(wire, request), request.net.ipv6.tables
+    tables = request.net.ipv6.tables
+    wanted = filtered(wire, request, tables, "ipv6: ")
     for number in sorted(tables, key=lambda n: (n & 255, n)):
         for route in ip6_fib.in_order(tables[number]):
             if wanted(route):

@@ -7,9 +7,8 @@ from typing import TypeVar
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EOPNOTSUPP, EPERM
-from arch.abi.netlink import NLM_F_DUMP, NLM_F_MULTI
+from arch.abi.netlink import NLM_F_DUMP, NLM_F_DUMP_FILTERED, NLM_F_MULTI
 from arch.abi.rtnetlink import RTM_BASE, RTM_MAX
-from arch.abi.socket import AF_UNSPEC
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.face import Steps
@@ -43,13 +42,12 @@ def register(kind: int, row: Row) -> None:
 
 
 def dump_families(table: Mapping[int, Dump]) -> Dump:
-    """rtnl_dump_all() for AF_UNSPEC, else the family's own."""
+    """The family's own, else (AF_UNSPEC is none) rtnl_dump_all()."""
 
     def dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
         family = request.body[0]
-        for each in table if family == AF_UNSPEC else (family,):
-            if each in table:
-                yield from table[each](k, wire, request)
+        for each in (family,) if family in table else table:
+            yield from table[each](k, wire, request)
 
     return dump
 
@@ -85,10 +83,15 @@ def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple
     if get and request.flags & NLM_F_DUMP:
         if row.dump is None:
             raise KernelError(EOPNOTSUPP)
-        rows = [
-            wire.message(row.answer, NLM_F_MULTI, request.seq, request.portid, b) for b in row.dump(k, wire, request)
-        ]
-        return [*rows, wire.done(request, request.portid)], True
+        rows, failed = [], None
+        wire.filtered = wire.rows_filtered = False
+        try:
+            for body in row.dump(k, wire, request):
+                flags = NLM_F_MULTI | (NLM_F_DUMP_FILTERED if wire.filtered or wire.rows_filtered else 0)
+                rows.append(wire.message(row.answer, flags, request.seq, request.portid, body))
+        except KernelError as error:
+            failed = error
+        return [*rows, wire.done(request, request.portid, failed, request.extended)], True
     if row.change is not None:
         done = row.change(k, wire, request)
         bodies = done if isinstance(done, list) else []

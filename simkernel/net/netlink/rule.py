@@ -44,7 +44,7 @@ from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import RULE_SIZE, Inet, Rule
 from simkernel.net.core.rules import table_of
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import policy
+from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.message import Request, Wire, string
 from simkernel.net.netlink.rtnetlink import Row, register
 
@@ -83,6 +83,7 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     wanted = request.body[0]
     if wanted not in (AF_UNSPEC, *BITS):
         raise KernelError(EAFNOSUPPORT)
+    strict.RULE_DUMP.check(wire, request)
     for family, bits in BITS.items():
         if wanted in (AF_UNSPEC, family):
             for rule in request.net.inet(bits).rules:
@@ -114,24 +115,24 @@ def _prefix(given: dict[int, bytes], kind: int, length: int, bits: int) -> tuple
         return None
     raw = given.get(kind)
     if raw is None or length > bits or len(raw) != bits // 8:
-        raise Refusal(EINVAL, "Invalid " + ("source" if kind == FRA_SRC else "destination") + " address" if raw is not None else "")  # fmt: skip
+        raise Refusal(EINVAL, "Invalid " + ("source" if kind == FRA_SRC else "destination") + " address")
     return raw, length
 
 
-def _range(wire: Wire, raw: bytes | None, size: int) -> tuple[int, int] | None:
+def _range(wire: Wire, raw: bytes | None, size: int, what: str) -> tuple[int, int] | None:
     """EINVAL."""
     if raw is None:
         return None
     low, high = wire.number(raw[:size], size), wire.number(raw[size : 2 * size], size)
     if low > high or (size == 2 and (not low or high == 0xFFFF)):
-        raise Refusal(EINVAL, "Invalid port range" if size == 2 else "Invalid uid range")
+        raise Refusal(EINVAL, f"Invalid {what} range")
     return low, high
 
 
 def _read(wire: Wire, request: Request, given: dict[int, bytes], bits: int) -> Rule:
     """fib_nl2rule()."""
     body = request.body
-    rule = Rule(wire.number(given.get(FRA_PRIORITY), default=-1), action=body[7] or FR_ACT_TO_TBL)
+    rule = Rule(wire.number(given.get(FRA_PRIORITY), default=-1), action=body[7])
     rule.flags = wire.number(body[8:12]) & ~(FIB_RULE_UNRESOLVED | FIB_RULE_PERMANENT) & 0xFFFFFFFF
     rule.table = wire.number(given.get(FRA_TABLE), default=body[4])
     rule.destination = _prefix(given, FRA_DST, body[1], bits)
@@ -145,8 +146,9 @@ def _read(wire: Wire, request: Request, given: dict[int, bytes], bits: int) -> R
     rule.target = wire.number(given.get(FRA_GOTO))
     rule.protocol = wire.number(given.get(FRA_PROTOCOL), 1, RTPROT_UNSPEC)
     rule.ip_proto = wire.number(given.get(FRA_IP_PROTO), 1)
-    rule.uids = _range(wire, given.get(FRA_UID_RANGE), 4)
-    rule.sports, rule.dports = _range(wire, given.get(FRA_SPORT_RANGE), 2), _range(wire, given.get(FRA_DPORT_RANGE), 2)
+    rule.uids = _range(wire, given.get(FRA_UID_RANGE), 4, "uid")
+    rule.sports = _range(wire, given.get(FRA_SPORT_RANGE), 2, "sport")
+    rule.dports = _range(wire, given.get(FRA_DPORT_RANGE), 2, "dport")
     rule.suppress_prefix = _signed(wire.number(given.get(FRA_SUPPRESS_PREFIXLEN), default=U32_NONE))
     rule.suppress_group = _signed(wire.number(given.get(FRA_SUPPRESS_IFGROUP), default=U32_NONE))
     rule.tun_id = int.from_bytes(given.get(FRA_TUN_ID, b""), "big")
@@ -190,7 +192,10 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
         rule.priority = _default_priority(inet)
     if rule.action == FR_ACT_GOTO:
         if not rule.target:
-            raise Refusal(EINVAL, "Goto target not specified" if k.version.at_least("6.13") else "")
+            raise Refusal(
+                EINVAL,
+                "Goto target not specified" if k.version.at_least("6.13") else "Missing goto target for action goto",
+            )
         if rule.target <= rule.priority:
             raise Refusal(EINVAL, "Backward goto not supported")
         if not any(r.priority == rule.target for r in inet.rules):

@@ -326,7 +326,7 @@ def netlink_rcv_skb(k: NetKernel, addr: int, msg: int) -> Body:
     answer = PROTOCOLS[sk.protocol].answer
     wire = Wire(k.mem.byteorder)
     strict = sk.flag(NETLINK_GET_STRICT_CHK)
-    for request in wire.requests(k.net.messages[msg].data, sk.net, strict, sk.portid):
+    for request in wire.requests(k.net.messages[msg].data, sk.net, strict, sk.portid, sk.flag(NETLINK_EXT_ACK)):
         answers: list[bytes] = []
         failed, ended = None, False
         if request.flags & NLM_F_REQUEST and request.kind >= NLMSG_MIN_TYPE and answer is not None:
