@@ -69,9 +69,9 @@ class NameData:
         if resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT):
             self.root = self.base
 
-    def _jump_root(self) -> None:
-        """nd_jump_root().  EXDEV."""
-        crossed = self.resolve & RESOLVE_NO_XDEV and self.root.mnt is not self.path.mnt
+    def _jump_root(self, beginning: bool = False) -> None:
+        """nd_jump_root(): a path may begin at the root, whatever mount that is.  EXDEV."""
+        crossed = not beginning and self.resolve & RESOLVE_NO_XDEV and self.root.mnt is not self.path.mnt
         if self.resolve & RESOLVE_BENEATH or crossed:
             raise KernelError(EXDEV, "outside of where it may be")
         self.path = self.root
@@ -79,7 +79,7 @@ class NameData:
     def start(self, name: str) -> None:
         """path_init() and link_path_walk(): stand in the parent of the last component."""
         if name.startswith("/"):
-            self._jump_root()
+            self._jump_root(beginning=True)
         else:
             self.path = self.base
             if self.path.dentry.children is None and name:

@@ -44,6 +44,14 @@ int main(int argc, char **argv)
 	try("magic allowed", AT_FDCWD, "/proc/self/exe", O_RDONLY, 0);
 	try("other mount", AT_FDCWD, "/proc/version", O_RDONLY, RESOLVE_NO_XDEV);
 	try("same mount", dir, "in/file", O_RDONLY, RESOLVE_NO_XDEV);
+	sys(__NR_mkdirat, AT_FDCWD, "/tmp/m", 0755);
+	sys(__NR_mount, "none", "/tmp/m", "tmpfs", 0, 0);
+	sys(__NR_symlinkat, "/", AT_FDCWD, "/tmp/m/top");
+	long other = sys(__NR_openat, AT_FDCWD, "/tmp/m", O_RDONLY, 0);
+	try("root, from another mount", other, "/", O_PATH, RESOLVE_NO_XDEV);
+	try("and on from there", other, "/tmp/o/in/file", O_RDONLY, RESOLVE_NO_XDEV);
+	try("by a link", other, "top", O_PATH, RESOLVE_NO_XDEV);
+	try("up", other, "..", O_PATH, RESOLVE_NO_XDEV);
 	try("magic beneath", AT_FDCWD, "proc/self/exe", O_RDONLY, RESOLVE_BENEATH);
 	try("both", dir, "in", O_RDONLY, RESOLVE_BENEATH | RESOLVE_IN_ROOT);
 	try("unknown", dir, "in", O_RDONLY, 0x1000);
