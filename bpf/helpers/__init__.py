@@ -193,6 +193,7 @@ MODULES = (
     "xdp",
     "sock",
     "sock_redirect",
+    "tcp_header",
     "sockopt",
     "sysctl",
     "show_btf",

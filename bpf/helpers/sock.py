@@ -1,12 +1,11 @@
 """What programs on sockets call.  net/core/filter.c, net/core/sock_map.c, kernel/bpf/cgroup.c of Linux 6.1.
 
-Cookies, casts and maps of sockets; options in TCP headers, which programs cannot handle here, are answered with the
-kernel's errno.
+Cookies, casts and maps of sockets.
 """
 
 from __future__ import annotations
 
-from arch.abi.errno import EEXIST, EINVAL, ENETUNREACH, ENOENT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
+from arch.abi.errno import EEXIST, EINVAL, ENETUNREACH, ENOENT, EOPNOTSUPP, ESOCKTNOSUPPORT
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_WAIT
 from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
 from bpf import uapi
@@ -190,22 +189,7 @@ def no_such_sock(rt: Runtime) -> int:
     return 0
 
 
-# -- options, maps, headers ----------------------------------------------------------------------------
-
-
-@prototype(
-    "reserve_hdr_opt",
-    144,
-    "5.10",
-    args="PTR_TO_CTX ANYTHING ANYTHING",
-    func="bpf_sock_ops_reserve_hdr_opt",
-    proto="bpf_sock_ops_reserve_hdr_opt_proto",
-    given="sock_ops",
-    missing="TCP sockets",
-)
-def not_a_tcp_socket(rt: Runtime) -> int:
-    """The socket is none that this works on."""
-    return -EINVAL
+# -- maps ----------------------------------------------------------------------------
 
 
 @prototype(
@@ -234,32 +218,6 @@ def sock_map_update(rt: Runtime, ctx: int, map_ptr: int, key: int, flags: int) -
         return -EOPNOTSUPP
     found.update_common(bytes(rt.mem.read(key, found.key_size)), kern.read(ctx, "bpf_sock_ops_kern.sk"), flags)
     return 0
-
-
-@prototype(
-    "load_hdr_opt",
-    142,
-    "5.10",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_WRITE CONST_SIZE ANYTHING",
-    func="bpf_sock_ops_load_hdr_opt",
-    proto="bpf_sock_ops_load_hdr_opt_proto",
-    given="sock_ops",
-    missing="TCP headers",
-)
-@prototype(
-    "store_hdr_opt",
-    143,
-    "5.10",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING",
-    flags="changes_pkt_data",
-    func="bpf_sock_ops_store_hdr_opt",
-    proto="bpf_sock_ops_store_hdr_opt_proto",
-    given="sock_ops",
-    missing="TCP headers",
-)
-def no_header(rt: Runtime) -> int:
-    """There is no TCP header at hand."""
-    return -EPERM
 
 
 @prototype(

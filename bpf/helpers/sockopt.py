@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAFNOSUPPORT, EINVAL, ENOPROTOOPT
+from arch.abi.errno import EAFNOSUPPORT, EINVAL, ENOPROTOOPT, ENOSPC
 from arch.abi.in6 import IPV6_AUTOFLOWLABEL, IPV6_TCLASS, SIN6_LEN_RFC2133
 from arch.abi.inet import TCP_NEW_SYN_RECV, TCP_TIME_WAIT
-from arch.abi.limits import OVERFLOWUID
+from arch.abi.limits import OVERFLOWUID, U32_MAX
 from arch.abi.socket import (
     AF_INET,
     AF_INET6,
@@ -30,6 +30,7 @@ from arch.abi.socket import (
     TCP_SAVED_SYN,
 )
 from bpf.helpers import Runtime, prototype, signed
+from bpf.helpers.tcp_header import SYN_OPTIONS, syn_headers
 from bpf.packet.skbuff import SkBuff, Sock
 
 INT = 4  # bytes
@@ -147,6 +148,15 @@ def bpf_sock_ops_setsockopt(rt: Runtime, ctx: int, level: int, name: int, value:
     return _set(rt, _field(rt, "bpf_sock_ops_kern.sk", ctx), level, name, value, size)
 
 
+def _get_syn(rt: Runtime, ctx: int, name: int, value: int, size: int) -> int:
+    found = syn_headers(rt, ctx, name)
+    raw = found if isinstance(found, bytes) else b""
+    rt.mem.write(value, raw[:size].ljust(size, b"\0"))
+    if isinstance(found, int):
+        return found
+    return len(raw) if size >= len(raw) else -ENOSPC
+
+
 @prototype(
     "getsockopt",
     57,
@@ -192,7 +202,9 @@ def bpf_sock_addr_getsockopt(rt: Runtime, ctx: int, level: int, name: int, value
     given="sock_ops",
 )
 def bpf_sock_ops_getsockopt(rt: Runtime, ctx: int, level: int, name: int, value: int, size: int) -> int:
-    """Of the socket that something happens to."""
+    """Of the socket that something happens to; the headers of the SYN that a connection began with, or that is answered now."""
+    if signed(level, 32) == SOL_TCP and name & U32_MAX in SYN_OPTIONS:
+        return _get_syn(rt, ctx, name & U32_MAX, value, signed(size, 32))
     return _get(rt, _field(rt, "bpf_sock_ops_kern.sk", ctx), level, name, value, size)
 
 

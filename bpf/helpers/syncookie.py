@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from arch.abi.errno import EACCES, EINVAL
+from arch.abi.inet import TCP_HEADER_SIZE, TCPOPT_EOL, TCPOPT_MSS, TCPOPT_NOP
 from arch.abi.limits import U32_MAX
 from bpf.helpers import Runtime, prototype
 
@@ -16,8 +17,6 @@ COOKIEBITS = 24
 COOKIEMASK = (1 << COOKIEBITS) - 1
 MAX_SYNCOOKIE_AGE = 2
 MINUTE_NS = 60 * 1_000_000_000
-TCP_HEADER_SIZE = 20
-TCPOPT_EOL, TCPOPT_NOP, TCPOPT_MSS = 0, 1, 2
 # Segment sizes that a cookie can say, and what is taken where the SYN has none.
 IPV4 = ((536, 1300, 1440, 1460), 536)
 IPV6 = ((1220, 1420, 1440, 8940), 1220)

@@ -32,6 +32,7 @@ from simkernel.net.core.programs import (
     NET_XMIT_SUCCESS,
     Choice,
     FlowKeys,
+    HeaderCall,
     NetPrograms,
     Redirected,
     XdpAnswer,
@@ -208,6 +209,25 @@ class CgroupNet(_Base, NetPrograms):
                 self.k.mem.write_uint(ctx.at("args") + 4 * number, 4, arg & 0xFFFFFFFF)
             answer = self.run(group, attach_type, ctx.addr)
             return -1 if answer else signed(ctx.get("reply"), 32)
+
+    def wants_headers(self, sk: Sock, flag: int) -> bool:
+        return self._group(sk, uapi.BPF_CGROUP_SOCK_OPS) is not None and self._wants(sk, flag)
+
+    def header(self, sk: Sock, call: HeaderCall) -> int:
+        group, packet = self._group(sk, uapi.BPF_CGROUP_SOCK_OPS), call.packet
+        if group is None:
+            return call.room
+        of = call.request or sk
+        full = int(call.request is None)
+        with self.context("bpf_sock_ops_kern", sk=of.addr, op=call.operation, is_fullsock=full) as ctx:
+            self.k.mem.write_uint(ctx.at("args"), 4, call.why)
+            ctx.set("remaining_opt_len", call.room)
+            ctx.set("syn_skb", call.syn.addr if call.syn is not None else 0)
+            if packet is not None:
+                ctx.set("skb", packet.addr)
+                ctx.set("skb_data_end", packet.data + call.end)
+            refused = self.run(group, uapi.BPF_CGROUP_SOCK_OPS, ctx.addr)
+            return call.room if refused else ctx.get("remaining_opt_len")
 
     def _wants(self, sk: Sock, flag: int) -> bool:
         """bpf_sock_ops_cb_flags_set() has asked for it."""

@@ -8,6 +8,7 @@ from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.limits import OVERFLOWUID
 from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, SOL_TCP, TCP_CONGESTION, TCP_SAVED_SYN
 from arch.errors import KernelError
+from bpf.helpers.tcp_header import SYN_OPTIONS, TCP_BPF_SYN_IP, TCP_BPF_SYN_MAC
 from simkernel.fs.cgroup import Cgroup
 from simkernel.net.calls.sockopt import get_option, set_option
 from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
@@ -67,9 +68,22 @@ class Sockets:
     def getsockopt(self, sk: int, level: int, name: int) -> bytes | int:
         """The value or -errno; TCP_SAVED_SYN stays for user space."""
         sock = self._sock(sk)
+        if level == SOL_TCP and name in SYN_OPTIONS:
+            return self._saved_syn(sock, name)
         if (level, name) == (SOL_TCP, TCP_SAVED_SYN) and isinstance(sock, TcpSock):
             return sock.saved_syn or -EINVAL
         return get_option(self.k, self._sock(sk), level, name)
+
+    def _saved_syn(self, sk: Sock, name: int) -> bytes | int:
+        """bpf_sock_ops_get_syn(): from TCP's, IP's or the device's header on, if the listener has saved it."""
+        saved = sk.saved_syn if isinstance(sk, TcpSock) else None
+        if saved is None or not isinstance(sk, TcpSock):
+            return -ENOENT
+        mac = len(saved) - sk.saved_syn_length
+        if name == TCP_BPF_SYN_MAC:
+            return saved if mac else -ENOENT
+        version = saved[mac] >> 4
+        return saved[mac:] if name == TCP_BPF_SYN_IP else saved[mac + ((saved[mac] & 15) * 4 if version == 4 else 40) :]
 
     def lookup(self, net: int, nsid: int | None, protocol: int, four: Four, ifindex: int) -> int:
         """sk_lookup(): in a namespace by its address, or in that which it knows by a number."""

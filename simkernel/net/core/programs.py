@@ -58,6 +58,19 @@ class Redirected:
     more: bytes = b""  # struct bpf_redir_neigh, or the frame of a copy
 
 
+@dataclass(frozen=True)
+class HeaderCall:
+    """What programs are asked about a segment of TCP: struct bpf_sock_ops_kern."""
+
+    operation: int
+    packet: Skb | None
+    end: int  # of what they see, from where the packet begins
+    room: int = 0  # bytes for their options
+    why: int = 0
+    request: Sock | None = None  # whose segment it is, if the connection is none yet
+    syn: Skb | None = None  # that it answers
+
+
 # include/uapi/linux/bpf.h: what is happening to a TCP socket (struct bpf_sock_ops.op)
 BPF_SOCK_OPS_TIMEOUT_INIT, BPF_SOCK_OPS_RWND_INIT, BPF_SOCK_OPS_NEEDS_ECN = 1, 2, 6
 BPF_SOCK_OPS_TCP_CONNECT_CB, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 3, 4, 5
@@ -161,6 +174,14 @@ class NetPrograms:
     def sock_ops(self, sk: Sock, operation: int, *args: int, fullsock: bool = True) -> int:
         """tcp_call_bpf(): what programs reply, -1 if there is none or it refuses.  A request is no full sock."""
         return -1
+
+    def wants_headers(self, sk: Sock, flag: int) -> bool:
+        """A program has asked for this with bpf_sock_ops_cb_flags_set()."""
+        return False
+
+    def header(self, sk: Sock, call: HeaderCall) -> int:
+        """bpf_skops_*(): the room that is left when programs have seen a segment."""
+        return call.room
 
     def sk_lookup(
         self, net: Net, protocol: int, source: bytes, sport: int, destination: bytes, dport: int, iif: int

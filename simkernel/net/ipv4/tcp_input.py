@@ -28,8 +28,10 @@ from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB,
+    BPF_SOCK_OPS_NEEDS_ECN,
     BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB,
     BPF_SOCK_OPS_RTT_CB,
+    BPF_SOCK_OPS_RWND_INIT,
 )
 from simkernel.net.core.security import allowed, connection_asked, connection_made, unwanted
 from simkernel.net.core.skb import Skb
@@ -39,6 +41,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_cong import inherited_control
+from simkernel.net.ipv4.tcp_hdr_opt import show, show_header
 from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, initial_timeout, push, send_reset, transmit
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
@@ -264,6 +267,7 @@ def tcp_rcv_established(k: NetKernel, sk: int, skb: int) -> Body:
         yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
         yield k.call("consume_skb", skb)
         return 0
+    show_header(k, sock, packet)
     yield from take_ack(k, sock, segment)
     if k.net.socks.get(sk) is sock:
         if segment.urgent is not None or sock.urg_data:
@@ -412,6 +416,7 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     if segment.flags & SYN:  # our SYN-ACK, or the ACK of the peer's, was lost
         yield from _syn_again(k, sock)
         return 0
+    show_header(k, sock, packet)
     yield from take_ack(k, sock, segment)
     if k.net.socks.get(sk) is not sock:
         return 0
@@ -464,7 +469,7 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
         allowed(k, "inet_conn_established", sk, skb)
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     sock.store()
-    k.net.programs.sock_ops(k.net.socks[sk], BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB)
+    show(k, sock, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     sock.init_congestion()
     yield k.wake(k.net.socks[sk].wq)
     return 0
@@ -503,14 +508,19 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     segment = Segment(body)
     child.rcv_nxt = (segment.seq + 1) & U32_MAX
     child.snd_wnd = segment.window
+    k.net.programs.sock_ops(child, BPF_SOCK_OPS_RWND_INIT, fullsock=False)
     if listener.options.get((SOL_TCP, TCP_SAVE_SYN)):
         child.saved_syn = headers_of(packet, listener.options[SOL_TCP, TCP_SAVE_SYN])
+        child.saved_syn_length = len(headers_of(packet, 1))
     initial_timeout(k, child, fullsock=False)
+    k.net.programs.sock_ops(child, BPF_SOCK_OPS_NEEDS_ECN, fullsock=False)
     child.iss = child.snd_nxt = child.snd_una = k.random.getrandbits(32)
     child.state = TCP_SYN_RECV
     child.view["__sk_common"].skc_state = TCP_SYN_RECV
     k.net.tcp_established[key_of(child)] = child
+    child.syn = packet
     yield from transmit(k, child, SYN | ACK)
+    child.syn = None
     return 0
 
 
@@ -527,10 +537,10 @@ def headers_of(packet: Skb, kind: int) -> bytes:
 )
 def tcp_v4_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int) -> Body:
     """The handshake is complete."""
-    return (yield from request_done(k, sk, req))
+    return (yield from request_done(k, sk, req, skb))
 
 
-def request_done(k: NetKernel, sk: int, req: int) -> Body:
+def request_done(k: NetKernel, sk: int, req: int, skb: int) -> Body:
     """The child becomes a connection in its listener's accept queue (`yield from`)."""
     listener, child = k.net.socks[sk], tcp_sk(k, req)
     child.net.mib["TcpPassiveOpens"] += 1
@@ -539,7 +549,7 @@ def request_done(k: NetKernel, sk: int, req: int) -> Body:
     k.trace("tcp_cong_state_set", req, CaState.OPEN)
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     child.store()
-    k.net.programs.sock_ops(child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+    show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     child.init_congestion()
     listener.accept_queue.append(child)
     listener.view.sk_ack_backlog = len(listener.accept_queue)

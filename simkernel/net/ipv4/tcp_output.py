@@ -18,13 +18,13 @@ from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import TimeWait
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
+from simkernel.net.ipv4.tcp_hdr_opt import option_room, put_header
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
     FIN,
     PSH,
     RST,
     SYN,
-    TCP_HEADER,
     CaEvent,
     Pending,
     Sent,
@@ -62,7 +62,7 @@ def send_segment(k: NetKernel, sk: TcpSock, flags: int, seq: int, data: bytes) -
     """`yield from`: build a segment and send it through __tcp_transmit_skb."""
     skb = yield from new_skb(k, len(data), sk)
     skb.put_data(data)
-    skb.push_data(header(sk, flags, seq))
+    put_header(k, sk, skb, header(sk, flags, seq))
     return (yield k.call("__tcp_transmit_skb", sk.addr, skb.addr, 1, 0, sk.rcv_nxt))
 
 
@@ -82,7 +82,8 @@ def __tcp_transmit_skb(k: NetKernel, sk: int, skb: int, clone_it: int, gfp_mask:
     sock = tcp_sk(k, sk)
     sock.segs_out += 1
     sock.net.mib["TcpOutSegs"] += 1
-    length = k.net.skbs[skb].len - TCP_HEADER
+    packet = k.net.skbs[skb]
+    length = packet.len - (packet.mem.read_uint(packet.data + 12, 1) >> 4) * 4
     if length > 0:
         sock.data_segs_out += 1
         sock.bytes_sent += length
@@ -97,6 +98,7 @@ def tcp_connect(k: NetKernel, sk: int) -> Body:
     """Send the SYN."""
     sock = tcp_sk(k, sk)
     k.net.programs.sock_ops(sock, BPF_SOCK_OPS_TCP_CONNECT_CB)
+    k.net.programs.sock_ops(sock, BPF_SOCK_OPS_RWND_INIT)
     initial_timeout(k, sock)
     k.net.programs.sock_ops(sock, BPF_SOCK_OPS_NEEDS_ECN)
     if sock.options.get(TCP_REPAIR_OPTION):  # an end of a connection that was elsewhere
@@ -108,8 +110,7 @@ def tcp_connect(k: NetKernel, sk: int) -> Body:
 
 
 def initial_timeout(k: NetKernel, sk: TcpSock, fullsock: bool = True) -> None:
-    """tcp_rwnd_init_bpf(), tcp_timeout_init(): programs may choose the first window and the first time-out, in ticks."""
-    k.net.programs.sock_ops(sk, BPF_SOCK_OPS_RWND_INIT, fullsock=fullsock)
+    """tcp_timeout_init(): programs may choose the first time-out, in ticks."""
     ticks = k.net.programs.sock_ops(sk, BPF_SOCK_OPS_TIMEOUT_INIT, fullsock=fullsock)
     if ticks > 0:
         sk.rto_ns = min(ticks * TICK_NSEC, TCP_RTO_MAX_NS)
@@ -118,7 +119,8 @@ def initial_timeout(k: NetKernel, sk: TcpSock, fullsock: bool = True) -> None:
 def push(k: NetKernel, sk: TcpSock, more: bool = False) -> Body:
     """`yield from`: send what the windows let through, whole segments only if `more` is to come.  tcp_push()."""
     if sk.unsent or sk.fin_wanted:
-        yield k.call("tcp_write_xmit", sk.addr, sk.mss, TCP_NAGLE_CORK if more else 0, 0, 0)
+        mss = sk.mss - option_room(k, sk, None, 0)  # tcp_current_mss()
+        yield k.call("tcp_write_xmit", sk.addr, mss, TCP_NAGLE_CORK if more else 0, 0, 0)
         if k.net.socks.get(sk.addr) is sk and sk.unsent and not sk.sent and sk.pending != Pending.PROBE0:
             sk.pending = Pending.PROBE0  # tcp_check_probe_timer(): the window may open unheard
             k.timers.mod(sk.timer, k.clock.now_ns + min(sk.rto_ns << sk.backoff, TCP_RTO_MAX_NS))
@@ -199,7 +201,7 @@ def tcp_retransmit_skb(k: NetKernel, sk: int, skb: int, segs: int) -> Body:
     sock.store()
     copy = yield from new_skb(k, len(oldest.data), sock)
     copy.put_data(oldest.data)
-    copy.push_data(header(sock, flags, oldest.seq))
+    put_header(k, sock, copy, header(sock, flags, oldest.seq))
     if sock.state == TCP_SYN_RECV:
         k.trace("tcp_retransmit_synack", sock.listener.addr if sock.listener else sk, sk)
     else:

@@ -98,7 +98,7 @@ def tcp_v6_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int, dst: int, re
     """The handshake is complete."""
     if k.net.skbs[skb].protocol() == ETH_P_IP:
         return (yield k.call("tcp_v4_syn_recv_sock", sk, skb, req))
-    return (yield from request_done(k, sk, req))
+    return (yield from request_done(k, sk, req, skb))
 
 
 @kernel_function(
@@ -108,7 +108,7 @@ def tcp_v6_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int, dst: int, re
 )
 def tcp_v6_syn_recv_sock_4_3(k: NetKernel, sk: int, skb: int, req: int, dst: int) -> Body:
     """Before 4.4."""
-    return (yield from request_done(k, sk, req))
+    return (yield from request_done(k, sk, req, skb))
 
 
 @kernel_function(

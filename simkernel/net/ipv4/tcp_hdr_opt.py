@@ -1,0 +1,115 @@
+"""Options in TCP headers that programs write and read.  net/ipv4/tcp_{output,input}.c: bpf_skops_hdr_opt_len() and its like.
+
+A program that has asked for it is asked twice about a segment that goes out: for how much room it wants, and to fill it.
+Segments carry no options of TCP's own here, so all of the 40 bytes are the programs'.
+"""
+
+from __future__ import annotations
+
+from arch.abi.inet import (
+    TCP_CLOSE,
+    TCP_ESTABLISHED,
+    TCP_FIN_WAIT2,
+    TCP_LISTEN,
+    TCP_SYN_RECV,
+    TCP_SYN_SENT,
+    TCP_TIME_WAIT,
+    TCPOPT_EOL,
+    TCPOPT_NOP,
+)
+from simkernel.net.core.programs import HeaderCall
+from simkernel.net.core.skb import Skb
+from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.tcp_sock import ACK, PSH, TCP_HEADER, TcpSock
+
+BPF_SOCK_OPS_PARSE_HDR_OPT_CB, BPF_SOCK_OPS_HDR_OPT_LEN_CB, BPF_SOCK_OPS_WRITE_HDR_OPT_CB = 13, 14, 15
+PARSE_ALL_FLAG, PARSE_UNKNOWN_FLAG, WRITE_FLAG = 1 << 4, 1 << 5, 1 << 6  # of bpf_sock_ops_cb_flags
+BPF_WRITE_HDR_TCP_CURRENT_MSS = 1
+MAX_TCP_OPTION_SPACE = 40
+TCPOPT_EXP, FASTOPEN_MAGIC = 254, b"\xf9\x89"
+KNOWN = (2, 3, 4, 5, 8, 19, 34)  # MSS, window, SACK permitted, SACK, timestamps, MD5, fast open
+
+
+def _note_flags(packet: Skb, flags: int) -> None:
+    """TCP_SKB_CB(skb)->tcp_flags."""
+    packet.mem.write_uint(packet.at("cb") + packet.kernel.offset("tcp_skb_cb.tcp_flags"), 1, flags)
+
+
+def _is_timewait(sk: TcpSock) -> bool:
+    """Nobody has it open and it waits for the peer's end: Linux keeps a struct tcp_timewait_sock, which asks nobody."""
+    return sk.dead and sk.state in (TCP_FIN_WAIT2, TCP_TIME_WAIT, TCP_CLOSE)
+
+
+def _ask(k: NetKernel, sk: TcpSock, operation: int, packet: Skb | None, end: int, room: int) -> int:
+    """How much of the room is left.  A request is asked about on behalf of its listener."""
+    listener = sk.listener if sk.state == TCP_SYN_RECV else None
+    why = BPF_WRITE_HDR_TCP_CURRENT_MSS if packet is None else 0
+    request, syn = (sk, sk.syn) if listener is not None else (None, None)
+    return k.net.programs.header(listener or sk, HeaderCall(operation, packet, end, room, why, request, syn))
+
+
+def option_room(k: NetKernel, sk: TcpSock, packet: Skb | None, flags: int) -> int:
+    """Bytes of options that programs want in a segment, a multiple of 4; without one: in those to come."""
+    asked = sk.listener if sk.state == TCP_SYN_RECV and sk.listener is not None else sk
+    if _is_timewait(sk) or not k.net.programs.wants_headers(asked, WRITE_FLAG):
+        return 0
+    if packet is not None:
+        _note_flags(packet, flags)
+    left = _ask(k, sk, BPF_SOCK_OPS_HDR_OPT_LEN_CB, packet, 0, MAX_TCP_OPTION_SPACE)
+    return MAX_TCP_OPTION_SPACE - left + 3 & ~3
+
+
+def put_header(k: NetKernel, sk: TcpSock, packet: Skb, header: bytes) -> None:
+    """The header goes before the data, with the options that programs want."""
+    size = option_room(k, sk, packet, header[13])
+    if not size:
+        packet.push_data(header)
+        return
+    words = (TCP_HEADER + size) // 4
+    packet.push_data(header[:12] + bytes((words << 4,)) + header[13:] + bytes((TCPOPT_NOP,)) * size)
+    _ask(k, sk, BPF_SOCK_OPS_WRITE_HDR_OPT_CB, packet, TCP_HEADER, size)
+
+
+def _has_unknown(options: bytes) -> bool:
+    """rx_opt.saw_unknown, by tcp_parse_options()."""
+    at = 0
+    while at < len(options) and options[at] != TCPOPT_EOL:
+        if options[at] == TCPOPT_NOP:
+            at += 1
+            continue
+        size = options[at + 1] if at + 1 < len(options) else 0
+        if size < 2 or at + size > len(options):
+            return False
+        fast_open = options[at] == TCPOPT_EXP and options[at + 2 : at + 4] == FASTOPEN_MAGIC
+        if options[at] not in KNOWN and not fast_open:
+            return True
+        at += size
+    return False
+
+
+def show_header(k: NetKernel, sk: TcpSock, packet: Skb) -> None:
+    """bpf_skops_parse_hdr(): of what comes to a connection; the fast path of plain segments does not look."""
+    programs = k.net.programs
+    wants_all = programs.wants_headers(sk, PARSE_ALL_FLAG)
+    if sk.state in (TCP_SYN_RECV, TCP_SYN_SENT, TCP_LISTEN) or _is_timewait(sk):
+        return
+    if not wants_all and not programs.wants_headers(sk, PARSE_UNKNOWN_FLAG):
+        return
+    body = packet.packet()
+    size = (body[12] >> 4) * 4
+    if sk.state == TCP_ESTABLISHED and size == TCP_HEADER and not body[13] & ~(ACK | PSH):
+        return
+    if size > TCP_HEADER:  # what has no options leaves what was known
+        sk.saw_unknown = _has_unknown(body[TCP_HEADER:size])
+    if wants_all or sk.saw_unknown:
+        show(k, sk, BPF_SOCK_OPS_PARSE_HDR_OPT_CB, packet)
+
+
+def show(k: NetKernel, sk: TcpSock, operation: int, packet: Skb | None) -> None:
+    """A program sees the header of what came: bpf_skops_established(), too."""
+    size = 0
+    if packet is not None:
+        body = packet.packet()
+        _note_flags(packet, body[13])
+        size = (body[12] >> 4) * 4
+    k.net.programs.header(sk, HeaderCall(operation, packet, size))
