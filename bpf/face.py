@@ -303,6 +303,9 @@ class Timer(Protocol):
         """Forget it; harmless when it has run."""
 
 
+SynQueue = tuple[int, bool, bool, bool]  # of a listener: net.ipv4.tcp_syncookies, full, lately overflowed, IPV6_V6ONLY
+
+
 class SocketHost(Protocol):
     """The sockets of the network, for programs that hold the address of a struct sock; errnos are negative."""
 
@@ -316,9 +319,8 @@ class SocketHost(Protocol):
     ) -> int:
         """The sock that a packet from the first to the second address would find, 0 without; of TCP also requests."""
 
-    def listener(self, sk: int) -> int:
-        """Of a request."""
-
+    def listener(self, sk: int) -> int: ...
+    def syn_queue(self, sk: int, overflows: bool) -> SynQueue: ...
     def may_be_mapped(self, sk: int) -> bool:
         """sock_map_sk_is_suitable(), sock_map_sk_state_allowed()."""
 
@@ -339,9 +341,7 @@ class SocketHost(Protocol):
     def assign_error(self, sk: int, family: int, protocol: int) -> int:
         """bpf_sk_lookup_assign(): may it be what such a look-up finds?  0 or the errno."""
 
-    def in_group(self, sk: int) -> bool:
-        """It shares its port: sk_reuseport."""
-
+    def in_group(self, sk: int) -> bool: ...
     def netns_cookie(self, sk: int) -> int:
         """Of the namespace of a sock; 0 as address: the first one's."""
 

@@ -132,31 +132,13 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
 
 
 @prototype(
-    "tcp_check_syncookie",
-    100,
-    "5.2",
-    args="PTR_TO_BTF_ID_SOCK_COMMON PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    flags="gpl_only pkt_access",
-    given="tc_cls_act xdp",
-    missing="SYN cookies, segment routing",
-)
-@prototype(
-    "tcp_gen_syncookie",
-    110,
-    "5.4",
-    args="PTR_TO_BTF_ID_SOCK_COMMON PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    flags="gpl_only pkt_access",
-    given="tc_cls_act xdp",
-    missing="SYN cookies, segment routing",
-)
-@prototype(
     "lwt_seg6_store_bytes",
     74,
     "4.18",
     args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
     flags="changes_pkt_data",
     given="lwt_seg6local",
-    missing="SYN cookies, segment routing",
+    missing="segment routing",
 )
 @prototype(
     "lwt_seg6_adjust_srh",
@@ -165,7 +147,7 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     args="PTR_TO_CTX ANYTHING ANYTHING",
     flags="changes_pkt_data",
     given="lwt_seg6local",
-    missing="SYN cookies, segment routing",
+    missing="segment routing",
 )
 @prototype(
     "lwt_seg6_action",
@@ -174,10 +156,10 @@ def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
     args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
     flags="changes_pkt_data",
     given="lwt_seg6local",
-    missing="SYN cookies, segment routing",
+    missing="segment routing",
 )
 def not_of_this_packet(rt: Runtime) -> int:
-    """SYN cookies of listeners and segment routing: there are none that could be set or checked."""
+    """Segment routing: there is none that could be set or checked."""
     return -EINVAL
 
 

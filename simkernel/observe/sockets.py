@@ -8,6 +8,7 @@ from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.limits import OVERFLOWUID
 from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, SOL_TCP, TCP_CONGESTION, TCP_SAVED_SYN
 from arch.errors import KernelError
+from bpf.face import SynQueue
 from bpf.helpers.tcp_header import SYN_OPTIONS, TCP_BPF_SYN_IP, TCP_BPF_SYN_MAC
 from simkernel.fs.cgroup import Cgroup
 from simkernel.net.calls.sockopt import get_option, set_option
@@ -24,6 +25,9 @@ from simkernel.observe.face import WatchedKernel
 from simkernel.observe.fib_lookup import FibLookup
 
 CDG = b"cdg"  # keeps a pointer where programs keep numbers
+
+
+SYNCOOKIE_VALID_NS = 2 * 60 * 10**9
 
 
 class Sockets:
@@ -110,6 +114,17 @@ class Sockets:
         """rsk_listener."""
         found = self._sock(sk).listener
         return found.addr if found is not None else 0
+
+    def syn_queue(self, sk: int, overflows: bool) -> SynQueue:
+        """What is about SYN cookies of a listener; `overflows`: tcp_synq_overflow(), it gives one now."""
+        sock, now = self._sock(sk), self.k.clock.now_ns
+        if not isinstance(sock, TcpSock):
+            return 0, False, False, False
+        if overflows:
+            sock.overflowed_ns = now
+        lately = sock.overflowed_ns is not None and now - sock.overflowed_ns <= SYNCOOKIE_VALID_NS
+        asked = sum(other.listener is sock for other in self.k.net.tcp_established.values())
+        return int(sock.net.sysctl["ipv4.tcp_syncookies"]), asked > sock.backlog, lately, bool(sock.v6only)
 
     def may_be_mapped(self, sk: int) -> bool:
         """TCP with a connection or a listener, UDP with a port, of AF_UNIX all but streams that are not connected."""

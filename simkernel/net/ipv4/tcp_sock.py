@@ -185,6 +185,7 @@ class TcpSock(Sock):
         self.bytes_sent = self.bytes_retrans = self.rcv_ooopack = self.min_rtt_us = 0
         self.last_sent_ns: int = k.clock.now_ns
         self.last_received_ns = self.last_ack_ns = self.last_sent_ns
+        self.overflowed_ns: int | None = None  # of a listener: when it gave a SYN cookie last
         self.saw_unknown = False  # rx_opt: the last options held one that TCP does not know
         self.syn: Skb | None = None  # of a request: while it is answered for the first time
         self.saved_syn_length = 0  # of those without the device's
