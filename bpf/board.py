@@ -20,7 +20,7 @@ from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.cgroup import CgroupPrograms
 from bpf.face import BpfHost, Detach, FdObject, Link, PerfEvent, Prog
-from bpf.frames import FrameHost
+from bpf.frames import FrameHost, RouteHost
 from bpf.maps.base import BpfMap, MapAttr, StructOps, map_of_fd
 from bpf.maps.info import KptrField
 from bpf.maps.psock import Psock
@@ -141,6 +141,7 @@ class Bpf:
         self.cgroups = CgroupPrograms()
         self.netns = NetnsPrograms()
         self.flow_of: Callable[[int], bytes | None] | None = None  # of the packet at an address, for its hash
+        self.routes: RouteHost | None = None  # None: this machine has no network
         self.frames: FrameHost | None = None  # None: this machine has no network
         self.redirect: Redirect | None = None  # of the program that ran last
         self.sysctl_names: dict[

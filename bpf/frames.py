@@ -1,4 +1,4 @@
-"""What the upper floor does with frames of XDP that no packet is made of yet.  kernel/bpf/cpumap.c, net/core/filter.c."""
+"""What the upper floor does with frames of XDP that no packet is made of yet, and with the ways of packets.  kernel/bpf/cpumap.c, net/core/filter.c."""
 
 from __future__ import annotations
 
@@ -21,6 +21,19 @@ class FrameWay(Protocol):
     def index(self) -> int: ...
     @property
     def flags(self) -> int: ...
+
+
+class RouteHost(Protocol):
+    """The ways of the network's packets, by their addresses."""
+
+    def has(self, skb: int) -> bool:
+        """It is one of the network's."""
+
+    def tunnel_source(self, skb: int, to: bytes) -> bytes:
+        """The address that a header to `to` around it comes from: set_tun_src()."""
+
+    def route_in(self, skb: int) -> int:
+        """seg6_lookup_nexthop(): the way that its header says now; 0 or the errno."""
 
 
 class FrameHost(Protocol):

@@ -43,7 +43,7 @@ from simkernel.observe.choosers import Choosers, ReuseportProgram, reuseport_pro
 from simkernel.observe.congestion import MapOps
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.flow import FlowDissectors
-from simkernel.observe.lwt import RouteProgram, route_program
+from simkernel.observe.lwt import RouteProgram, Routes, route_program
 from simkernel.observe.psock import SocketJudges
 from simkernel.observe.tc import TcClassifier, classifier_of_fd, redirected
 from simkernel.observe.xdp import XdpPrograms
@@ -87,6 +87,7 @@ class CgroupNet(_Base, NetPrograms):
         self.judges = SocketJudges(k, bpf)
         self.dissectors = FlowDissectors(k, bpf)
         bpf.flow_of = partial(flow_of, k)
+        bpf.routes = Routes(k)
 
     def cookie(self, sk: Sock) -> int:
         """The number that programs see, too."""

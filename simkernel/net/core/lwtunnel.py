@@ -128,13 +128,14 @@ def bpf_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
 def bpf_input(k: NetKernel, skb: int) -> Body:
     """A program lets the packet in, or wants it routed anew."""
     packet = k.net.skbs[skb]
+    assert packet.dst is not None
+    original = _original_input(packet.dst)  # a program may have given it another way
     answer = yield from _run(k, packet, LWT_BPF_IN)
     if answer < 0:
         return answer
     if answer == uapi.BPF_LWT_REROUTE:
         return (yield from _reroute_input(k, packet))
-    assert packet.dst is not None
-    return (yield k.call(_original_input(packet.dst), skb))
+    return (yield k.call(original, skb))
 
 
 @kernel_function("int bpf_xmit(struct sk_buff *skb)", source="net/core/lwt_bpf.c")
