@@ -43,8 +43,8 @@ BY_MAP = "r1 = map[{}]\nr2 = {}\nr3 = {}\ncall bpf_redirect_map\nexit"
 class Tool:
     """A task with two UDP sockets on lo, and programs."""
 
-    def __init__(self) -> None:
-        self.machine = simkernel.boot()
+    def __init__(self, cpus: int = 1) -> None:
+        self.machine = simkernel.boot(cpus=cpus)
         self.task, self.calls = self.machine.session.task, self.machine.session.syscalls
         self.task.map_create(uapi.BPF_MAP_TYPE_ARRAY, 4, 4, 1)  # descriptor 0 means no program in an entry
         self.out = self.call("socket", 2, 2, 0)
@@ -259,3 +259,38 @@ def test_frames_of_a_kernel_that_knows_no_fragments() -> None:
         calls.write(attr, task.pack("IIIIQQII", fd, 0, 64, 0, data, 0, 1, 0).ljust(80, b"\0"))
         assert calls.syscall("bpf", uapi.BPF_PROG_TEST_RUN, attr, 80) == 0
         assert int.from_bytes(calls.read(attr + 4, 4), "little") == uapi.XDP_PASS
+
+
+def test_a_frame_goes_up_the_stack_on_the_cpu_of_its_entry() -> None:
+    two = Tool(cpus=2)
+    notes = two.task.map_create(uapi.BPF_MAP_TYPE_ARRAY, 4, 4, 1)
+    cpus = two.task.map_create(uapi.BPF_MAP_TYPE_CPUMAP, 4, 8, 2)
+    where = two.load(
+        f"""
+        *(u32 *)(r10 -4) = 0
+        r1 = map[{notes}]
+        r2 = r10
+        r2 += -4
+        call bpf_map_lookup_elem
+        if r0 == 0 goto out
+        r6 = r0
+        call bpf_get_smp_processor_id
+        r0 += 1
+        *(u32 *)(r6 +0) = r0
+    out:
+        r0 = {uapi.XDP_PASS}
+        exit
+        """,
+        uapi.BPF_XDP_CPUMAP,
+        (notes,),
+    )
+    for cpu in (1, 0):
+        key = cpu.to_bytes(4, "little")
+        two.task.map_update(cpus, key, struct.pack("<Ii", 8, where))
+        link = two.link(two.load(BY_MAP.format(cpus, cpu, 0), fds=(cpus,)))
+        two.call("sendto", two.out, two.put(b"frame"), 5, 0, two.address(PORT), 16)
+        assert two.call("recvfrom", two.inboxes[0], two.put(bytes(16)), 16, 0, 0, 0) == 5
+        assert two.task.map_lookup(notes, bytes(4), 4) == (cpu + 1).to_bytes(4, "little")
+        two.task.close(link)
+    names = [task.comm for task in two.machine.kernel.tasks.by_pid.values() if task.comm.startswith("cpumap/")]
+    assert sorted(name[:13] for name in names) == ["cpumap/0/map:", "cpumap/1/map:"]
