@@ -125,6 +125,7 @@ class HostTime:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._old_handler: object = None
+        self._hears: Callable[[sys.UnraisableHookArgs], object] | None = None  # our sys.unraisablehook
 
     # -- for those who work ------------------------------------------------------------------------------------------
 
@@ -185,6 +186,15 @@ class HostTime:
     def take_signals(self, numbers: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)) -> None:
         """This process is a command: the first such signal ends its work, the second the process."""
         self.keeps_signals = True
+        self._hear_unraisable()
+        for number in numbers:
+            if signal.getsignal(number) != signal.SIG_IGN:  # nohup stays nohup
+                signal.signal(number, self._on_signal)
+
+    def _hear_unraisable(self) -> None:
+        """What destructors and hooks swallow is not printed if it is ours, and comes again."""
+        if self._hears is not None and sys.unraisablehook is self._hears:
+            return
         print_unraisable = sys.unraisablehook
 
         def unraisable(info: sys.UnraisableHookArgs) -> None:
@@ -197,10 +207,7 @@ class HostTime:
             elif info.exc_type is not HostStop:  # it comes again
                 print_unraisable(info)
 
-        sys.unraisablehook = unraisable
-        for number in numbers:
-            if signal.getsignal(number) != signal.SIG_IGN:  # nohup stays nohup
-                signal.signal(number, self._on_signal)
+        self._hears = sys.unraisablehook = unraisable
 
     # -- limits ------------------------------------------------------------------------------------------------------
 
@@ -307,6 +314,7 @@ class HostTime:
             if not self._seen and now - self._since > HARD_S and (self.runs or self._limits):
                 self._since = now - HARD_S + 2 * POKE_S
                 self._thrown = self._torn = True
+                self._hear_unraisable()
                 _set_async_exc(self._owner, HostStop)
             return POKE_S
 

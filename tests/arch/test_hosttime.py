@@ -46,7 +46,6 @@ def test_an_inner_limit_ends_alone_and_an_outer_one_ends_both() -> None:
             pass
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_exception_that_a_callback_swallows_comes_again() -> None:
     def busy() -> int:
         while True:
@@ -139,3 +138,26 @@ except HostStop:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("stopped\n", "")
+
+
+def test_what_a_destructor_swallows_in_a_library_s_user_is_not_printed() -> None:
+    """No command here, whose signals are ours: an exception of the watching thread is ours all the same."""
+    code = """
+from arch.hosttime import HOST, HostStop
+class Last:
+    def __del__(self):
+        while True: pass
+class Own:
+    def __del__(self):
+        raise LookupError("the user's own")
+try:
+    with HOST.limit(0.01):
+        Last()
+        while True: pass
+except HostStop:
+    print("stopped")
+Own()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "stopped\n"
+    assert "HostStop" not in done.stderr and "the user's own" in done.stderr
