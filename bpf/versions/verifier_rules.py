@@ -329,6 +329,9 @@ class Rules:
     prune_after_goto: bool = until("6.1", "bffdeaa8a5af", "the instruction behind a jump is a pruning point; of 6.2")
 
     any_cycle: bool = since("6.8", "-", "recursion is no matter of the program's shape, but of the depth of calls")
+    casts_keep_reference: bool = since(
+        "7.2", "-", "a socket that is held keeps its reference under another name, or is NULL on a path of its own"
+    )
     recursion_named: bool = since("7.2", "-", "a function that calls itself is refused before any path is walked")
     more_call_frames: bool = since("7.2", "-", "functions call each other 16 deep, not 8")
 

@@ -36,7 +36,16 @@ from bpf.verifier.calls.subprog import (
 from bpf.verifier.context.btf_walk import resolve_size
 from bpf.verifier.domain.bounds import reg_bounds_sync, s32
 from bpf.verifier.domain.call_meta import CallMeta
-from bpf.verifier.domain.state import DEF_NOT_SUBREG, NOTHING_HELD, UNKNOWN, UNREADABLE, Reg, Value, known_zero
+from bpf.verifier.domain.state import (
+    DEF_NOT_SUBREG,
+    NOTHING_HELD,
+    UNKNOWN,
+    UNREADABLE,
+    Reg,
+    Value,
+    known_scalar,
+    known_zero,
+)
 from bpf.verifier.domain.types import (
     ARG_PTR_TO_DYNPTR,
     MEM_ALLOC,
@@ -165,6 +174,8 @@ def check_helper_call(env: Env, insn: Insn) -> None:
         value.ref_obj_id = meta.ref_obj_id
         if meta.dynptr_id:
             value.raw2 = meta.dynptr_id
+        elif meta.ref_obj_id and env.rules.casts_keep_reference:
+            _cast_or_null(env, value, meta.ref_obj_id)
     elif _acquires(func_id, meta):
         value.id = value.ref_obj_id = env.acquire_reference(here)
     sized = func_id in _RETURNS_SIZE and (func_id != uapi.BPF_FUNC_get_task_stack or env.rules.task_stack_size)
@@ -184,6 +195,14 @@ def check_helper_call(env: Env, insn: Insn) -> None:
             _return_by_tail_call(env)
     if fn.changes_pkt_data or moved or meta.changes_packet:
         forget_packet_pointers(env)
+
+
+def _cast_or_null(env: Env, value: Value, number: int) -> None:
+    """The same socket under another name, as good as the one that is held; on another path it was of another kind."""
+    other = env.push_stack(env.insn_idx + 1, env.insn_idx, False)
+    other.frame.regs[BPF_REG_0].value = known_scalar(0)
+    value.type &= ~PTR_MAYBE_NULL
+    value.id = number
 
 
 def _return_by_tail_call(env: Env) -> None:

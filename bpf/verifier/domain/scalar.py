@@ -63,7 +63,8 @@ def _set_known(d: Value, imm: int) -> None:
     d.set_known(imm)
 
 
-def _add(d: Value, s: Value) -> None:
+def add_bounds(d: Value, s: Value) -> None:
+    """scalar_min_max_add(), scalar32_min_max_add(): the bits learn nothing of it yet."""
     low, high = d.s32_min + s.s32_min, d.s32_max + s.s32_max
     if S32_MIN <= low <= S32_MAX and S32_MIN <= high <= S32_MAX:
         d.s32_min, d.s32_max = low, high
@@ -93,7 +94,7 @@ def with_fixed_offset(v: Value) -> Value:
         return v
     new = v.copy()
     new.off = 0
-    _add(new, known_scalar(v.off & U64_MAX))
+    add_bounds(new, known_scalar(v.off & U64_MAX))
     new.set_unbounded32()
     reg_bounds_sync(new)
     return new
@@ -299,7 +300,7 @@ def _arsh64(d: Value, s: Value) -> None:
 
 
 _BOTH_WIDTHS: Final[dict[int, Callable[[Value, Value], None]]] = {
-    BPF_ADD: _add,
+    BPF_ADD: add_bounds,
     BPF_SUB: _sub,
     BPF_MUL: _mul,
     BPF_AND: _and,

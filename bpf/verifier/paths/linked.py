@@ -7,7 +7,7 @@ from bpf.isa.insn import BPF_ADD
 from bpf.verifier.domain import scalar
 from bpf.verifier.domain.bounds import reg_bounds_sync, zext_32_to_64
 from bpf.verifier.domain.state import ADD_CONST, ADD_CONST32, LinkedReg, Reg, Value, VerifierState, known_scalar
-from bpf.verifier.domain.tnum import tnum_add, tnum_const
+from bpf.verifier.domain.tnum import tnum_add
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 
@@ -37,14 +37,14 @@ def sync_linked(env: Env, state: VerifierState, known: Reg, linked: tuple[Linked
 
 def _at_distance(env: Env, known: Value, old: Value) -> Value:
     """The number that is `known` plus the difference of their constants."""
-    new = known.copy()
-    scalar.apply_as(env.rules, BPF_ADD, new, known_scalar((old.off - known.off) & U64_MAX), False)
-    new.id, new.off = old.id, old.off
+    new, difference = known.copy(), known_scalar((old.off - known.off) & U64_MAX)
     if not env.rules.differences_linked:
-        new.var_off = tnum_add(
-            known.var_off, tnum_const((old.off - known.off) & U64_MAX)
-        )  # bounds teach it nothing yet
+        scalar.add_bounds(new, difference)
+        new.var_off = tnum_add(known.var_off, difference.var_off)  # bounds and bits teach each other nothing yet
+        new.id, new.off = old.id, old.off
     else:
+        scalar.apply_as(env.rules, BPF_ADD, new, difference, False)
+        new.id, new.off = old.id, old.off
         if (old.id | known.id) & ADD_CONST32:
             zext_32_to_64(new)
         reg_bounds_sync(new)
