@@ -7,7 +7,10 @@ Lines are as long as the kernel makes them: tools cut them by column.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
+from arch.abi.errno import EACCES
+from arch.abi.fcntl import O_ACCMODE, O_RDONLY
 from arch.abi.inet import ETH_P_ALL, IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
 from arch.abi.rtnetlink import (
     NUD_NOARP,
@@ -26,7 +29,8 @@ from arch.abi.rtnetlink import (
     RTN_UNREACHABLE,
 )
 from arch.abi.socket import AF_INET, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
-from simkernel.fs.nodes import Dir, PseudoFile
+from arch.errors import KernelError
+from simkernel.fs.nodes import Dir, OpenNode, PseudoFile
 from simkernel.kernel.task import Task
 from simkernel.net.core.fragments import IPV4
 from simkernel.net.core.neighbour import NUD_VALID
@@ -271,6 +275,25 @@ FILES: list[tuple[str, Show]] = [
 ]  # fmt: skip
 
 
+# Opened by single_open_net() or as a file of no namespace; the others are proc_create_net()'s.
+SINGLE = {"netstat", "psched", "rt_cache", "snmp", "snmp6", "sockstat", "sockstat6", "softnet_stat", "xfrm_stat"}
+
+
+class NetFile(PseudoFile):
+    """A file of proc_create_net(): nobody writes it."""
+
+    def open(self, flags: int) -> OpenNode:
+        """seq_open_net().  EACCES."""
+        if flags & O_ACCMODE != O_RDONLY:
+            raise KernelError(EACCES)
+        return super().open(flags)
+
+
+def _file(k: NetKernel, name: str, text: Callable[[], str]) -> PseudoFile:
+    later = name not in SINGLE and k.version.at_least("4.18")
+    return NetFile(text) if later else PseudoFile(text)
+
+
 def install(k: NetKernel) -> None:
     """A directory for each namespace, made when it is first looked at."""
     made: dict[int, Dir] = {}
@@ -279,7 +302,7 @@ def install(k: NetKernel) -> None:
         net = k.net.of(task)
         found = made.get(net.cookie)
         if found is None:
-            found = made[net.cookie] = Dir({name: PseudoFile(lambda show=show: show(k, net)) for name, show in FILES})  # type: ignore[misc]
+            found = made[net.cookie] = Dir({name: _file(k, name, partial(show, k, net)) for name, show in FILES})
         return found
 
     k.vfs.proc_net_of = of

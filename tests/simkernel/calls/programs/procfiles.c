@@ -94,5 +94,12 @@ int main(int argc, char **argv)
 	sys(__NR_write, fds[1], "x", 1);
 	sys(__NR_wait4, pid, 0, 0, 0);
 	page("alone again", own);
+	static const char *const written[] = { "dev", "tcp", "udp6", "unix", "route", "netlink", "ptype", "snmp", "sockstat", "rt_cache", "softnet_stat" };
+	for (unsigned n = 0; n < sizeof(written) / sizeof(*written); n++) {
+		char path[40] = "/proc/net/";
+		memcpy(path + 10, written[n], strlen(written[n]) + 1);
+		long fd = sys(__NR_openat, AT_FDCWD, path, O_WRONLY, 0);
+		say("%s for writing %r\n", path, fd < 0 ? fd : 0L);
+	}
 	return 0;
 }
