@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, Protocol
 
-from arch.abi.errno import E2BIG, EBUSY, EFAULT, EINVAL, EOPNOTSUPP, ERANGE
+from arch.abi.errno import E2BIG, EACCES, EBUSY, EFAULT, EINVAL, EOPNOTSUPP, ERANGE
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE, U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
@@ -102,13 +102,13 @@ class ArenaMap(BpfMap):
         self.start, self.end = start, end
 
     def fault(self, pgoff: int) -> int:
-        """arena_vm_fault(): the page of the kernel that user space sees there; KernelError(EFAULT) is SIGSEGV."""
+        """arena_vm_fault(): the page of the kernel that user space sees there; KernelError(EACCES) is SIGSEGV."""
         number = self._low(pgoff)
         page = self.pages.get(number)
         if page is not None:
             return page
         if self.map_flags & uapi.BPF_F_SEGV_ON_FAULT:
-            raise KernelError(EFAULT)
+            raise KernelError(EACCES)
         self.free_pages.take_at(pgoff, 1)  # that a program reserved it does not matter
         self.pages[number] = self.mem.alloc_pages()
         return self.pages[number]

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 
 from arch.abi.errno import (
-    EFAULT,
+    EACCES,
     EINTR,
     ENOMEM,
     ENOSYS,
@@ -218,7 +218,7 @@ def _handle_mm_fault(k: KernelFace, address: int, flags: int) -> int:
     except KernelError as error:
         if error.errno == ENOMEM:
             return 1
-        return 64 if error.errno == EFAULT else 2
+        return 64 if error.errno == EACCES else 2
 
 
 @kernel_function(

@@ -270,7 +270,9 @@ class Mm:
     # -- pages ---------------------------------------------------------------------------------------------------
 
     def fault(self, addr: int, access: str) -> bool:
-        """handle_mm_fault(): make the page present for "read", "write" or "exec"; False is SIGSEGV, KernelError(EFAULT) SIGBUS."""
+        """handle_mm_fault(): make the page present for "read", "write" or "exec"; False or KernelError(EACCES)
+        is SIGSEGV, KernelError(EFAULT) SIGBUS.
+        """
         vma = self.find(addr)
         if vma is None:
             vma = self._grow_stack(addr)

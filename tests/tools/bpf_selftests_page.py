@@ -15,9 +15,8 @@ FIRST, AFTER = "## Objects", "## Random programs"  # the page between these head
 
 # What is missing here, by the test of test_progs that needs it.
 REASONS = {
-    "tcp_hdr_options": "options in TCP headers that programs write",
+    "tcp_hdr_options": "TCP_BPF_DELACK_MAX; connections made of SYN cookies; a window scale option in our own SYN",
     "netcnt": "one echo request of 10,000 is counted twice",
-    "sockmap_listen": "socket maps with programs: what UDP and AF_UNIX sockets receive",
     "sockmap_ktls": "TLS in the kernel",
     "migrate_reuseport": "programs that choose a socket: connections that wait move to another listener",
     "select_reuseport": "programs that choose a socket: a SYN with data in it",

@@ -160,7 +160,7 @@ def observed(command: str, path: Path) -> str:
         def ended() -> bool:
             return task.exit_state != 0
 
-        k.cpus.run(ended, k.clock.now_ns + 3 * NSEC_PER_SEC // 10)
+        k.cpus.run(ended, k.clock.now_ns + 6 * NSEC_PER_SEC // 10)  # it reads all of kallsyms
         assert not ended(), out.data.decode()
         machine.run([busybox, "sh", "-c", WORKLOAD], timeout_host_s=60)
         k.cpus.run(ended, k.clock.now_ns + 2 * NSEC_PER_SEC)
