@@ -2,15 +2,7 @@
 #include "tiny.h"
 #include "tiny_bpf.h"
 #include "tiny_net.h"
-#include <linux/lwtunnel.h>
-
-#define STW(d, o, i) I(BPF_ST | BPF_MEM | BPF_W, d, 0, o, i)
-#define LDW(d, s, o) I(BPF_LDX | BPF_MEM | BPF_W, d, s, o, 0)
-#define PROGRAM(type, ...) ({ struct bpf_insn code[] = { __VA_ARGS__ }; long fd = bpf_program(type, code, sizeof(code) / sizeof(*code)); if (fd < 0) say("load %r\n", fd); fd; })
-enum { IN = BPF_PROG_TYPE_LWT_IN, OUT = BPF_PROG_TYPE_LWT_OUT, XMIT = BPF_PROG_TYPE_LWT_XMIT };
-static long notes;
-
-static long answers(int type, int action) { return PROGRAM(type, SET(0, action), EXIT); }
+#include "tiny_routes.h"
 
 /* notes what it is given; answers OK */
 static long looks(int type)
@@ -47,86 +39,6 @@ static long heads(const char *dev, int flags, int room)
 		SET(1, ifindex(dev)), SET(2, flags), CALL(BPF_FUNC_redirect), EXIT);
 }
 static long redirects(const char *dev, int flags) { return PROGRAM(XMIT, SET(1, ifindex(dev)), SET(2, flags), CALL(BPF_FUNC_redirect), EXIT); }
-
-static void noted(int count)
-{
-	unsigned long long v[8];
-	say("  noted");
-	bpf_element(BPF_MAP_LOOKUP_ELEM, notes, 0, v);
-	for (int i = 0; i < count; i++)
-		if (v[i] >> 63)
-			say(" %r", (long)v[i]);
-		else
-			say(" %x", (long)v[i]);
-	say("\n");
-	memset(v, 0, sizeof(v));
-	bpf_element(BPF_MAP_UPDATE_ELEM, notes, 0, v);
-}
-
-static void ask(const char *what) /* the message, with what the kernel says beside the errno */
-{
-	struct { struct nlmsghdr head; struct nlmsgerr error; char rest[1024]; } answer;
-	sys(__NR_sendto, netlink, &message, message.head.nlmsg_len, 0, 0, 0);
-	sys(__NR_recvfrom, netlink, &answer, sizeof(answer), 0, 0, 0);
-	say("%s: %r", what, (long)answer.error.error);
-	if (answer.head.nlmsg_flags & 0x200) {
-		char *at = (char *)&answer.error + sizeof(answer.error), *end = (char *)&answer + answer.head.nlmsg_len;
-		if (!(answer.head.nlmsg_flags & 0x100))
-			at += answer.error.msg.nlmsg_len - sizeof(struct nlmsghdr);
-		while (at + 4 <= end) {
-			struct rtattr *a = (void *)at;
-			if (a->rta_type == 1)
-				say(" \"%s\"", (char *)RTA_DATA(a));
-			else if (a->rta_type == 2)
-				say(" at %d", *(int *)RTA_DATA(a));
-			at += RTA_ALIGN(a->rta_len);
-		}
-	}
-	say("\n");
-}
-
-static const unsigned char *target;
-static int family = 2;
-static void begin_route(int type, int flags)
-{
-	struct rtmsg *m = begin_message(type, flags, sizeof(*m));
-	m->rtm_family = family, m->rtm_dst_len = family == 2 ? 16 : 32, m->rtm_table = RT_TABLE_MAIN, m->rtm_protocol = RTPROT_BOOT, m->rtm_type = RTN_UNICAST;
-	attribute(RTA_DST, target, width(family));
-}
-static void by(const char *dev, const void *gate)
-{
-	int index = ifindex(dev);
-	attribute(RTA_GATEWAY, gate, width(family));
-	attribute(RTA_OIF, &index, 4);
-}
-static void part(int kind, long fd, const char *name)
-{
-	unsigned number = fd;
-	open_nest(kind);
-	if (fd != -1)
-		attribute(LWT_BPF_PROG_FD, &number, 4);
-	if (name)
-		attribute(LWT_BPF_PROG_NAME, name, strlen(name) + 1);
-	close_nest();
-}
-static void encap_type(unsigned short type) { attribute(RTA_ENCAP_TYPE, &type, 2); }
-#define ENCAP(...) (open_nest(RTA_ENCAP), __VA_ARGS__, close_nest(), encap_type(LWTUNNEL_ENCAP_BPF))
-static const void *gate;
-static void encapsulated(int flags, int kind, long prog, const char *name)
-{
-	begin_route(RTM_NEWROUTE, NLM_F_CREATE | flags);
-	by("va", gate);
-	ENCAP(part(kind, prog, name));
-}
-static void use(const char *what, int kind, long prog)
-{
-	static char name[] = "p00"; /* of equal names IPv4 keeps the first */
-	if (++name[2] > '9')
-		name[1]++, name[2] = '0';
-	encapsulated(NLM_F_REPLACE, kind, prog, name);
-	ask(what);
-	sys(__NR_close, prog);
-}
 
 static void show(int type, int flags, int cloned)
 {
@@ -168,36 +80,6 @@ static void show(int type, int flags, int cloned)
 	}
 }
 
-struct link_address { unsigned short family, protocol; int index; unsigned short type; unsigned char kind, length, mac[8]; };
-static struct { const char *name; long fd; } taps[8];
-static int tapped;
-static void tap(const char *dev)
-{
-	long fd = sys(__NR_socket, 17, 3 | 04000, 0x0300);
-	struct link_address where = { 17, 0x0300, ifindex(dev) };
-	sys(__NR_bind, fd, &where, sizeof(where));
-	taps[tapped].name = dev, taps[tapped++].fd = fd;
-}
-static void heard(void)
-{
-	static unsigned char frame[2000];
-	nap(20);
-	for (int i = 0; i < tapped; i++)
-		for (;;) {
-			struct link_address from;
-			unsigned size = sizeof(from);
-			long got = sys(__NR_recvfrom, taps[i].fd, frame, sizeof(frame), 0, &from, &size);
-			if (got <= 0)
-				break;
-			if (frame[0] == 0x33)
-				continue; /* what the devices say of themselves */
-			say("  %s kind %d, %d: ", taps[i].name, from.kind, (int)got);
-			for (int n = 0; n < got && n < 62; n++)
-				put("0123456789abcdef"[frame[n] >> 4]), put("0123456789abcdef"[frame[n] & 15]);
-			say("\n");
-		}
-}
-
 static long udp;
 static void opened(int of, int discover) /* nothing in its packets is chosen at random */
 {
@@ -213,7 +95,7 @@ static unsigned char to[28];
 static void sends(const char *what)
 {
 	say("%s: sent %r\n", what, sys(__NR_sendto, udp, "abcdefgh", 8, 0, to, family == 2 ? 16 : 28));
-	heard();
+	heard(62);
 }
 
 static long raw;
@@ -222,7 +104,7 @@ static void injects(const char *what)
 {
 	struct link_address where = { 17, 0x0008, ifindex("vb") };
 	say("%s: put in %r\n", what, sys(__NR_sendto, raw, packet, 14 + 20 + 8 + 8, 0, &where, sizeof(where)));
-	heard();
+	heard(62);
 }
 
 static void refused(void)
@@ -381,7 +263,7 @@ int main(int argc, char **argv)
 	opened(2, 10);
 	refused();
 	tap("va"), tap("vb"), tap("vc"), tap("vd");
-	heard();
+	heard(62);
 	memcpy(to, "\2\0\x20\0\12\5\0\11", 8);
 	goes();
 	comes();
