@@ -204,10 +204,7 @@ class Emulator:
         self._add_hook(ucc.UC_HOOK_TLB_FILL, address["fill"], self._block, 1, 0)
         self._add_hook(ucc.UC_HOOK_INTR, address["intr"], self._block, 1, 0)
         self._add_hook(ucc.UC_HOOK_INSN_INVALID, address["invalid"], self._block, 1, 0)
-        user_end = self.mem.map.user_end
-        self._add_hook(ucc.UC_HOOK_BLOCK, address["block"], self._block, 0, user_end - 1)
-        if user_end <= self.mem.map.text_base:  # elsewhere one hook sees both
-            self._add_hook(ucc.UC_HOOK_BLOCK, address["kernel_block"], self._block, user_end, (1 << 64) - 1)
+        self._add_hook(ucc.UC_HOOK_BLOCK, address["block"], self._block, 1, 0)
         if self.facts.syscall_insn_hook:
             self._add_hook(
                 ucc.UC_HOOK_INSN, address["insn"], self._block, 1, 0, ctypes.c_int(self.facts.syscall_insn_hook)

@@ -61,7 +61,7 @@ class Trampolines:
         name = digest([*sorted(Path(__file__).parent.glob("*.py")), repr((facts, layout, word, big_endian))])
         text = lambda: Generator(facts, layout, word, big_endian).module()  # noqa: E731
         self._code = machine_code("trampolines", name, text, c_symbols())
-        names = ("fill", "block", "kernel_block", "intr", "invalid", "insn", "probes")
+        names = ("fill", "block", "intr", "invalid", "insn", "probes")
         self.address = {name: self._code.address(name) for name in names}
         word_t = ctypes.c_uint64
         self.run = self._python("run", word_t, word_t)

@@ -256,8 +256,16 @@ class TlbWriter(Writer):
         return f.text()
 
     def block(self) -> str:
-        """uc_cb_hookcode_t on user blocks: count about one unit per instruction (4 bytes), stop at the deadline."""
+        """uc_cb_hookcode_t on blocks: count about one unit per instruction (4 bytes) of user code, stop at the deadline.
+
+        One hook for user and kernel blocks: unicorn calls a hook that is alone of its kind from translated code, two by a list.
+        """
         f = Function("void @block(ptr %uc, i64 %addr, i32 %size, i64 %blk)")
+        f.branch(f.let(f"icmp ult i64 %addr, {f.word('%blk', Word.USER_END)}"), "below", "above")
+        f.label("above")
+        f.do("call void @kernel_block(ptr %uc, i64 %addr, i32 %size, i64 %blk)")
+        f.do("ret void")
+        f.label("below")
         work = f.word("%blk", Word.WORK)
         over = f.let(f"icmp uge i64 {work}, {f.word('%blk', Word.DEADLINE)}")
         f.branch(over, "stop", "count")
@@ -280,12 +288,12 @@ class TlbWriter(Writer):
         return f.text()
 
     def kernel_block(self) -> str:
-        """uc_cb_hookcode_t on kernel blocks: a CPU that goes round in them for good has no other way back to Python.
+        """On kernel blocks: a CPU that goes round in them for good has no other way back to Python.
 
         Nothing else sees it: kernel functions are entered by a hypercall each, but a program with a wrong verdict
         writes code of its own, and the thread that watches the host's time waits for the interpreter's lock.
         """
-        f = Function("void @kernel_block(ptr %uc, i64 %addr, i32 %size, i64 %blk)")
+        f = Function("internal void @kernel_block(ptr %uc, i64 %addr, i32 %size, i64 %blk)")
         count = f.let(f"add i64 {f.word('%blk', Word.KERNEL_BLOCKS)}, 1")
         f.set_word("%blk", Word.KERNEL_BLOCKS, count)
         f.branch(f.let(f"icmp ult i64 {count}, {LOCKUP_BLOCKS}"), "fine", "long")

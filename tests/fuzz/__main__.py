@@ -44,7 +44,7 @@ def where(error: BaseException | None) -> str:
     frames = [
         f for f in traceback.extract_tb(error.__traceback__ if error else None) if "/site-packages/" not in f.filename
     ]
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f" ({os.path.relpath(frames[-1].filename, kinds.ROOT)}:{frames[-1].lineno})" if frames else ""
 
 
 def batch(name: str, seed: int, first: int, most: int) -> list[str]:
