@@ -1,5 +1,6 @@
 /* Programs on what is sent, editing it: bytes put in, taken out and pulled together; verdicts on parts and on what is kept.  not: i386 not: s390x */
 #include "tiny.h"
+#include "tiny_tcp.h"
 #include "tiny_bpf.h"
 
 #define STEPS 7
@@ -46,22 +47,6 @@ static long program(void)
 	E(MOV(1, 6)), E(SET(4, 0)), E(I(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1, 2)), E(SET(4, 1));
 	E(I(BPF_LD | BPF_DW | BPF_IMM, 2, BPF_PSEUDO_MAP_FD, 0, target)), E(I(0, 0, 0, 0, 0)), E(SET(3, 0)), E(CALL(60)), E(EXIT);
 	return bpf_program(BPF_PROG_TYPE_SK_MSG, code, n);
-}
-
-/* A connection over lo: fd[0] connected, fd[1] accepted. */
-static void connection(int fd[2])
-{
-	struct { unsigned short family, port; unsigned address, pad[2]; } to = { 2, 0, 0x0100007f };
-	int size = sizeof(to), one = 1;
-	long listener = sys(__NR_socket, 2, 1, 0);
-	sys(__NR_bind, listener, &to, sizeof(to));
-	sys(__NR_listen, listener, 4);
-	sys(__NR_getsockname, listener, &to, &size);
-	fd[0] = sys(__NR_socket, 2, 1, 0);
-	sys(__NR_connect, fd[0], &to, sizeof(to));
-	fd[1] = sys(__NR_accept, listener, 0, 0);
-	sys(__NR_setsockopt, fd[0], 6, 1, &one, sizeof(one));
-	sys(__NR_close, listener);
 }
 
 static char big[100000];

@@ -1,5 +1,6 @@
 /* Terminals and job control: who may read, write and change, orphaned groups, ends of sessions, every mode of a line. */
 #include "tiny.h"
+#include "tiny_tty.h"
 #include <asm/termbits.h>
 #include <asm/ioctls.h>
 #include <linux/stat.h>
@@ -15,22 +16,6 @@ static long master, slave;
 static volatile int seen[65];
 static void note(int sig, void *info, void *context) { seen[sig]++; }
 
-static void bytes(const char *what, long n, const char *p)
-{
-	say("%s %r <", what, n);
-	for (long i = 0; i < n; i++)
-		if (p[i] < 32 || p[i] > 126)
-			say("\\%x", (long)(unsigned char)p[i]);
-		else
-			put(p[i]);
-	say(">\n");
-}
-static void take(const char *what, long fd)
-{
-	static char buf[8192];
-	nap(20);
-	bytes(what, READ(fd, buf, sizeof(buf)), buf);
-}
 static void type(long fd, const char *text) { WRITE(fd, text, strlen(text)); }
 static char *named(const char *stem, int n) /* /dev/pts/N */
 {

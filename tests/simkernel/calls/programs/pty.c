@@ -1,29 +1,12 @@
 /* Pseudo-terminals: the pair, lines and their editing, control characters, job control, packet mode, hang-up. */
 #include "tiny.h"
+#include "tiny_tty.h"
 #include <asm/termbits.h>
 #include <asm/ioctls.h>
 #include <linux/tty.h>
 
 #define mount_pts() (sys(__NR_mkdirat, AT_FDCWD, "/dev/pts", 0755), sys(__NR_mount, "devpts", "/dev/pts", "devpts", 0, "mode=600"))
 #define opened(path, flags) sys(__NR_openat, AT_FDCWD, path, flags, 0)
-
-static void bytes(const char *what, long n, const char *p)
-{
-	say("%s %r <", what, n);
-	for (long i = 0; i < n; i++)
-		if (p[i] < 32 || p[i] > 126)
-			say("\\%x", (long)(unsigned char)p[i]);
-		else
-			put(p[i]);
-	say(">\n");
-}
-
-static void take(const char *what, long fd)
-{
-	static char buf[8192];
-	nap(20);
-	bytes(what, sys(__NR_read, fd, buf, sizeof(buf)), buf);
-}
 
 static void type(long fd, const char *text) { sys(__NR_write, fd, text, strlen(text)); }
 

@@ -1,5 +1,6 @@
 /* Programs of socket maps on connections: attaching, verdicts, parsers, messages.  not: i386 not: s390x */
 #include "tiny.h"
+#include "tiny_tcp.h"
 #include <linux/bpf.h>
 
 #define I(c, d, s, o, i) (struct bpf_insn){ .code = c, .dst_reg = d, .src_reg = s, .off = o, .imm = i }
@@ -56,22 +57,6 @@ static long change(int cmd, long map, int key, int value, long flags)
 }
 #define put_in(map, key, fd) change(BPF_MAP_UPDATE_ELEM, map, key, fd, 0)
 #define take_out(map, key) change(BPF_MAP_DELETE_ELEM, map, key, 0, 0)
-
-/* A connection over lo: fd[0] connected, fd[1] accepted. */
-static void connection(int fd[2])
-{
-	struct { unsigned short family, port; unsigned address, pad[2]; } to = { 2, 0, 0x0100007f };
-	int size = sizeof(to), one = 1;
-	long listener = sys(__NR_socket, 2, 1, 0);
-	sys(__NR_bind, listener, &to, sizeof(to));
-	sys(__NR_listen, listener, 4);
-	sys(__NR_getsockname, listener, &to, &size);
-	fd[0] = sys(__NR_socket, 2, 1, 0);
-	sys(__NR_connect, fd[0], &to, sizeof(to));
-	fd[1] = sys(__NR_accept, listener, 0, 0);
-	sys(__NR_setsockopt, fd[0], 6, 1, &one, sizeof(one));
-	sys(__NR_close, listener);
-}
 
 static void heard(const char *who, int fd)
 {

@@ -89,16 +89,6 @@ static void use(const char *what, int kind, long prog)
 	sys(__NR_close, prog);
 }
 
-struct link_address { unsigned short family, protocol; int index; unsigned short type; unsigned char kind, length, mac[8]; };
-static struct { const char *name; long fd; } taps[8];
-static int tapped;
-static void tap(const char *dev)
-{
-	long fd = sys(__NR_socket, 17, 3 | 04000, 0x0300);
-	struct link_address where = { 17, 0x0300, ifindex(dev) };
-	sys(__NR_bind, fd, &where, sizeof(where));
-	taps[tapped].name = dev, taps[tapped++].fd = fd;
-}
 static void heard(int most)
 {
 	static unsigned char frame[2000];
