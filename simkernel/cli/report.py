@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from simkernel.recording.model import Recording
     from simkernel.recording.take import Recorder
 
-MAPS_S = TRACE_S = RECORDING_S = 0.12  # CPU time of the host for reading results when the run's time is up
+MAPS_S = TRACE_S = 0.12  # CPU time of the host for reading results when the run's time is up
+RECORDING_S = 0.18  # the same for events, which are worth most
 IMPORT_S = 2.0  # the same for reading modules
 
 
@@ -96,6 +97,11 @@ class Report:
         with more_time(limit, RECORDING_S):
             try:
                 self.recording = self.recorder.recording(self.counters())
+                if HOST.why is not Why.NOTHING:
+                    read = len(self.recording.events)
+                    self.cut.append(
+                        f"simkernel run: the recording is not complete: no time was left after {read:,} events"
+                    )
             except HostStop:
                 HOST.seen()
                 self.cut.append("simkernel run: there is no recording: no time was left to make it")
@@ -214,8 +220,10 @@ class Report:
 
 def more_time(limit: Limit, cpu_s: float) -> Limit:
     """What is left of a limit, but at least so much CPU time."""
-    limited = limit.until != float("inf") or HOST.why is not Why.NOTHING
-    return HOST.grace(max(cpu_s, limit.left_s)) if limited else HOST.limit(None)
+    if HOST.why is Why.NOTHING and limit.until == float("inf"):
+        return HOST.limit(None)
+    left_s = 0.0 if HOST.why is Why.INTERRUPT else limit.left_s  # who asks for the end does not wait for the limit
+    return HOST.grace(max(cpu_s, left_s))
 
 
 def by_name(counter: Counter) -> dict[str, int]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from arch.cstring import c_string
+from arch.hosttime import HOST_WORD
 from arch.symbols import Symbols
 from simkernel.recording.model import Events
 from simkernel.recording.rows import Event, EventFormat, Frame, Stack, Value
 from simkernel.recording.symbols import kernel_frames
 from tracing.buffer.columns import TRACE_BPRINT, TRACE_BPUTS, TRACE_PRINT, TRACE_RAW_DATA, TRACE_STACK, TRACE_USER_STACK
 from tracing.buffer.ringbuffer import Event as Record
-from tracing.buffer.ringbuffer import RingBuffer
+from tracing.buffer.ringbuffer import PageCopies, RingBuffer
 from tracing.buffer.trace import TraceArray
 from tracing.record.event import TraceEvent
 from tracing.record.fields import BASE_TYPES, Field, RecordReader
@@ -36,6 +37,7 @@ class Decoder:
         self._readers: dict[int, Callable[[bytes], dict[str, Value]]] = {}
         # Events by number as they are now: one that is defined anew later may get the number of another.
         self._events: dict[int, TraceEvent] = {}
+        self._plain: set[int] = set()  # whose lines are their names and their texts
         self._internal = {event.id: event for event in tracing.events.internal.values()}
 
     def know(self, records: Iterable[Record]) -> None:
@@ -44,6 +46,8 @@ class Decoder:
             event = self.tracing.events.by_id.get(number) or self._internal.get(number)
             if event is not None:
                 self._events[number] = event
+                if type(event).line is TraceEvent.line:
+                    self._plain.add(number)
 
     def formats(self) -> dict[str, EventFormat]:
         """The format files of the events that were met."""
@@ -51,10 +55,15 @@ class Decoder:
         return {f"{event.system}:{event.name}": EventFormat(event.id, event.format) for event in known}
 
     def events(self, records: list[Record], lost: dict[int, int]) -> list[Event]:
-        """Typed; `lost` says how many each CPU lost before its first.  A stack goes to the event that it follows."""
+        """Typed; `lost` says how many each CPU lost before its first.  A stack goes to the event that it follows.
+
+        When the host's time is up, what there is then: fewer events than records.
+        """
         out: list[Event] = []
         last: dict[int, Event] = {}  # CPU -> the last event that was no stack
         for record in records:
+            if HOST_WORD[0]:
+                break
             event = self.event(record)
             event.lost = lost.pop(record.cpu, 0)
             out.append(event)
@@ -87,8 +96,12 @@ class Decoder:
             reader = self._readers[kind] = self._reader(kind, known)
         array = self.array
         line = array.entry_text(data)
-        internal = known is None or kind in self._internal
-        said = line.rstrip("\n") if internal or known is None else known.text(data)
+        if known is None or kind in self._internal:
+            said = line.rstrip("\n")
+        elif kind in self._plain:
+            said = line[len(known.name) + 2 : -1]
+        else:
+            said = known.text(data)
         out = Event(
             record.ts,
             record.cpu,
@@ -175,13 +188,16 @@ def printable(data: bytes) -> str:
     return data.split(b"\0", 1)[0].decode(errors="backslashreplace")
 
 
-def buffered(buffer: RingBuffer, since: int = 0) -> list[Record]:
-    """What is in the buffer from a time on, in order, consuming nothing."""
-    found: list[Record] = []
-    for cpu in buffer.cpus:
-        found += cpu.since(since)
+def buffered(copies: Iterable[PageCopies]) -> list[Record]:
+    """The records of all CPUs in order of time."""
+    found = [event for cpu in copies for event in cpu.events()]
     found.sort(key=lambda event: event.ts)  # stable: equal times keep the order of CPUs, as a reader takes them
     return found
+
+
+def copied(buffer: RingBuffer, since: int = 0) -> list[PageCopies]:
+    """What is in the buffer from a time on, consuming nothing."""
+    return [cpu.copied(since) for cpu in buffer.cpus]
 
 
 def lost_before(buffer: RingBuffer) -> dict[int, int]:
@@ -190,9 +206,9 @@ def lost_before(buffer: RingBuffer) -> dict[int, int]:
 
 
 def events_since(tracing: Tracing, symbols: Symbols, since: int) -> Events:
-    """The events of a run that began then: which they are is known now, what is in them when somebody looks."""
-    records = buffered(tracing.trace_array.buffer, since)
-    return Events(lambda: decoded(tracing, symbols, records))
+    """The events of a run that began then: the pages are copied now, and read when somebody looks."""
+    copies = copied(tracing.trace_array.buffer, since)
+    return Events(lambda: decoded(tracing, symbols, buffered(copies)))
 
 
 def decoded(tracing: Tracing, symbols: Symbols, records: list[Record]) -> list[Event]:

@@ -77,8 +77,9 @@ def frames_line(stack: Stack) -> list[list[object]]:
 
 def dump(lines: Iterable[Mapping[str, object]]) -> Iterator[str]:
     """JSON lines."""
+    encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
     for line in lines:
-        yield json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n"
+        yield encode(line) + "\n"
 
 
 def files_of(recording: Recording) -> dict[str, str]:

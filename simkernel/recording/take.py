@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from arch.errors import KernelError
 from simkernel.kernel.kernel import Kernel
-from simkernel.recording.decode import Decoder, buffered, lost_before
+from simkernel.recording.decode import Decoder, buffered, copied, lost_before
 from simkernel.recording.model import Events, Recording
 from simkernel.recording.rows import Counter, Meta, Sample, Slice, TaskInfo
 from simkernel.recording.sampler import RawSample, Sampler
@@ -45,13 +45,17 @@ def take(
     tracing = kernel.observer.tracing
     frame = kernel_frames(kernel.symbols)
     buffer = tracing.trace_array.buffer
-    records = buffered(buffer)
+    records = buffered(copied(buffer))
     decoder = Decoder(tracing, frame)
     decoder.know(records)
     out = Recording(meta_of(kernel, argv), Events(events=decoder.events(records, lost_before(buffer))))
     out.formats = decoder.formats()
     out.counters = dict(counters)
     out.lost += lost_events(kernel)
+    if len(out.events) < len(records):
+        out.lost.append(
+            f"the first {len(out.events):,} of {len(records):,} events: no time was left to read the others"
+        )
     if recorder is None:
         out.tasks = [
             TaskInfo(task.pid, task.tgid, task.real_parent.pid, task.comm, task.start_time_ns)

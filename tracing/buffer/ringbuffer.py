@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from arch.abi.limits import PAGE_SIZE
 from arch.hostmap import HostMapping
@@ -42,6 +43,27 @@ def event_size(data_length: int) -> int:
     if length > SHORT_DATA:
         length += 4
     return (length + 4 + RB_ALIGNMENT - 1) // RB_ALIGNMENT * RB_ALIGNMENT
+
+
+class PageCopies(NamedTuple):
+    """Pages of one CPU as they were at one moment: cheap to take, and taken apart when somebody asks."""
+
+    cpu: int
+    since: int  # ns; earlier records on the first page are left out
+    pages: list[tuple[bytes, int]]  # records, and how many they are
+
+    def events(self) -> list[Event]:
+        """The records, oldest first."""
+        out: list[Event] = []
+        for page, count in self.pages:
+            at = 0
+            for _ in range(count):
+                ts, length = HEAD.unpack_from(page, at)
+                at += pages.RECORD_HEAD
+                if ts >= self.since:
+                    out.append(Event(ts, page[at : at + length], self.cpu))
+                at += length + 7 & ~7
+        return out
 
 
 class SharedWord:
@@ -181,12 +203,24 @@ class CpuBuffer(Shared):
         following = offset + pages.RECORD_HEAD + (length + 7 & ~7)
         return Event(ts, buf[start : start + length], self.cpu), following
 
-    def since(self, ts: int) -> list[Event]:
-        """Those from a time on, which is soon reached from the end."""
+    def copied(self, ts: int) -> PageCopies:
+        """The pages with records from a time on, which is soon reached from the end; nobody has taken them."""
+        out = PageCopies(self.cpu, ts, [])
+        if self._store is None:
+            return out
         first = self.words[pages.NEWEST]
         while first > self.words[pages.OLDEST] and self._rows.words[self._row(first) + pages.STAMP] >= ts:
             first -= 1
-        return [event for event in self.events(first) if event.ts >= ts]
+        size, rows = pages.STORE_SHARE * self.room, self._rows.words
+        for number in range(max(self.words[pages.OLDEST], first), self.words[pages.NEWEST] + 1):
+            row, start = self._row(number), number % self.words[pages.CAPACITY] * size
+            begin, end = rows[row + pages.BEGIN], rows[row + pages.END]
+            out.pages.append((bytes(self._store.buf[start + begin : start + end]), rows[row + pages.COUNT]))
+        return out
+
+    def since(self, ts: int) -> list[Event]:
+        """Those from a time on."""
+        return self.copied(ts).events()
 
     def events(self, first: int = 0) -> Iterator[Event]:
         """All that nobody has taken, oldest first; from a page on."""

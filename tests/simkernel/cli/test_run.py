@@ -409,6 +409,27 @@ def test_a_signal_ends_a_run_with_its_results(number: signal.Signals, busybox: s
     assert "sys_getppid" in (out / "trace.txt").read_text()
 
 
+def test_a_signal_ends_a_long_recording_with_what_can_be_read_in_time(busybox: str, tmp_path: Path) -> None:
+    """A full buffer takes seconds to read: the first events are there, and how many are not is said."""
+    out = tmp_path / "out"
+    child = subprocess.Popen(
+        warm_server().command("run", "--out", out, "--event", "p:vfs_read", busybox, "sh", "-c",
+                              "head -c 90000000 /dev/zero | wc -c >&2; echo on; while :; do :; done"),
+        cwd=ROOT, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not (out / ".partial" / "stdout").exists() or not (out / ".partial" / "stdout").read_bytes():
+        time.sleep(0.02)
+    child.send_signal(signal.SIGTERM)
+    assert child.stderr is not None
+    assert "the recording is not complete" in child.stderr.read()
+    assert child.wait(60) == 128 + signal.SIGTERM
+    main = json.loads((out / "recording.json").read_text())
+    events = (out / "events.jsonl").read_text().splitlines()
+    (told,) = [line for line in main["lost"] if line.startswith("the first ")]
+    assert told.startswith(f"the first {len(events):,} of ") and len(events) > 100
+    assert "the recording is not complete" in (out / "INCOMPLETE").read_text()
+
+
 @pytest.mark.parametrize("kib", [200_000, 330_000, 370_000, 400_000, 420_000])
 def test_too_little_memory_of_the_host_is_a_sentence(kib: int) -> None:
     import resource

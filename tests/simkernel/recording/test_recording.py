@@ -10,6 +10,7 @@ import pytest
 
 import simkernel
 from arch.abi.errno import EBADF
+from arch.hosttime import HOST
 from simkernel.machine import Machine
 from simkernel.recording.formats.text import trace_pipe
 from simkernel.recording.latency import WAITING, intervals, percentiles
@@ -18,6 +19,7 @@ from simkernel.recording.page.timeline import extent
 from simkernel.recording.rows import Frame, MappedFile
 from simkernel.recording.store import RecordingError, load, save
 from simkernel.recording.symbols import FileSymbols, UserSymbols
+from simkernel.recording.take import take
 from tests.simkernel.recording.conftest import ROOT, WRITER, Run
 
 
@@ -33,6 +35,22 @@ def test_events_are_those_that_trace_pipe_prints(run: Run) -> None:
     assert run.trace.startswith(mine)
     assert len(mine) > 0.5 * len(run.trace)
     assert run.recording.lost == []
+
+
+def test_the_first_events_are_there_when_the_time_is_up(run: Run) -> None:
+    with HOST.limit(0):
+        cut = take(run.machine.kernel, {})
+    assert len(cut.events) == 0
+    assert any(line.startswith("the first 0 of ") for line in cut.lost)
+
+
+def test_a_result_keeps_its_events_though_the_buffer_is_emptied() -> None:
+    """They are copied at the run's end and read when somebody looks."""
+    machine = simkernel.boot()
+    machine.enable_event("p:vfs_write")
+    result = machine.run([machine.install(WRITER)])
+    machine.session.write_file("/sys/kernel/tracing/trace", "")
+    assert result.events.counts()["kprobes:p_vfs_write_0"] == sum(range(1, 14)) + 2  # as below
 
 
 def test_fields_are_typed_by_the_format(run: Run) -> None:
