@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from arch.abi.errno import E2BIG, EBADF, EFAULT, EINPROGRESS, EINTR, EINVAL, ENOENT, ENOSYS, ENOTTY
+from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINPROGRESS, EINTR, EINVAL, ENOENT, ENOSYS, ENOTTY, ESRCH
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.poll import POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.errors import KernelError
@@ -34,6 +34,19 @@ INIT, SENT, REPLIED = range(3)  # enum notify_state
 
 
 @dataclass(eq=False, slots=True)
+class Addition:
+    """struct seccomp_kaddfd: a descriptor that the task shall take, which it does itself before it waits on."""
+
+    file: File
+    fd: int
+    cloexec: bool
+    setfd: bool
+    ends: bool  # SECCOMP_ADDFD_FLAG_SEND: its number is the call's result
+    ret: int | None = None  # the number or -errno, when it is done
+    completion: WaitQueue = field(default_factory=lambda: WaitQueue("seccomp_kaddfd"))
+
+
+@dataclass(eq=False, slots=True)
 class Notification:
     """struct seccomp_knotif: one call that waits for its answer."""
 
@@ -44,6 +57,7 @@ class Notification:
     error: int = 0
     value: int = 0
     flags: int = 0
+    addfd: list[Addition] = field(default_factory=list)
     ready: WaitQueue = field(default_factory=lambda: WaitQueue("seccomp_knotif"))
 
 
@@ -56,6 +70,8 @@ class Listener:
         self.waiting: list[Notification] = []
         self.wqh = WaitQueue("seccomp_notify")  # of poll and of RECV
         self.closed = False
+        # A semaphore, which a call that was interrupted before anybody received it does not take back: the next RECV finds nothing.
+        self.requests = 0
 
     def find(self, number: int) -> Notification:
         """find_notification().  ENOENT."""
@@ -99,14 +115,20 @@ def seccomp_do_user_notification(k: FsKernel, nr: int, match: int, sd: int) -> B
     call = Notification(k.current, listener.next_id, data)
     listener.next_id += 1
     listener.waiting.append(call)
+    listener.requests += 1
     k.wake_up(listener.wqh, 0)
-    while call.state != REPLIED:
+    while call.state != REPLIED or call.addfd:
+        if call.addfd:
+            _handle_addfd(k, call, call.addfd.pop(0))
+            continue
         killable = listener.filter.wait_killable and call.state >= SENT
         ret = yield k.wait(call.ready, interruptible=not killable, killable=killable)
         if ret < 0 and call.state != REPLIED:
             if not killable and listener.filter.wait_killable and call.state >= SENT:
                 continue
             listener.waiting.remove(call)
+            for addition in call.addfd:
+                _added(k, addition, -ESRCH)
             k.regs.set(k.current.regs, k.abi.result, ret)
             return -1
     if call in listener.waiting:
@@ -121,12 +143,13 @@ def _recv(k: FsKernel, listener: Listener, arg: int) -> Body:
     """seccomp_notify_recv().  EINVAL, EFAULT, EINTR, ENOENT."""
     if any(k.usercopy.copy_from_user(arg, NOTIF)):
         raise KernelError(EINVAL, "the request has to be zero")
-    while True:
-        found = next((call for call in listener.waiting if call.state == INIT), None)
-        if found is not None:
-            break
+    while not listener.requests:
         if (yield k.wait(listener.wqh)) < 0:
             raise KernelError(EINTR)
+    listener.requests -= 1
+    found = next((call for call in listener.waiting if call.state == INIT), None)
+    if found is None:
+        raise KernelError(ENOENT)
     order = "<" if k.mem.byteorder == "little" else ">"
     found.state = SENT
     k.wake_up(listener.wqh, 0)
@@ -136,6 +159,7 @@ def _recv(k: FsKernel, listener: Listener, arg: int) -> Body:
     except KernelError:
         if found.state == SENT:
             found.state = INIT
+            listener.requests += 1
             k.wake_up(listener.wqh, 0)
         raise KernelError(EFAULT) from None
     return 0
@@ -162,7 +186,7 @@ def _id_valid(k: FsKernel, listener: Listener, arg: int) -> int:
     return 0
 
 
-def _addfd(k: FsKernel, listener: Listener, arg: int, size: int) -> int:
+def _addfd(k: FsKernel, listener: Listener, arg: int, size: int) -> Body:
     """seccomp_notify_addfd(): a descriptor of the listener's becomes one of the task's; its number there.  EINVAL, EBADF, ENOENT..."""
     if not ADDFD_SIZE_VER0 <= size < PAGE:
         raise KernelError(EINVAL)
@@ -173,9 +197,8 @@ def _addfd(k: FsKernel, listener: Listener, arg: int, size: int) -> int:
         raise KernelError(E2BIG)
     if fd_flags & ~O_CLOEXEC:
         raise KernelError(EINVAL)
-    if flags & ~(SECCOMP_ADDFD_FLAG_SETFD | SECCOMP_ADDFD_FLAG_SEND) or (
-        wanted and not flags & SECCOMP_ADDFD_FLAG_SETFD
-    ):
+    setfd, ends = bool(flags & SECCOMP_ADDFD_FLAG_SETFD), bool(flags & SECCOMP_ADDFD_FLAG_SEND)
+    if flags & ~(SECCOMP_ADDFD_FLAG_SETFD | SECCOMP_ADDFD_FLAG_SEND) or (wanted and not setfd):
         raise KernelError(EINVAL)
     if source not in files_of(k.current).fds:
         raise KernelError(EBADF)
@@ -183,24 +206,60 @@ def _addfd(k: FsKernel, listener: Listener, arg: int, size: int) -> int:
     call = listener.find(number)
     if call.state != SENT:
         raise KernelError(EINPROGRESS)
-    files, cloexec = files_of(call.task), bool(fd_flags & O_CLOEXEC)
-    fd: int
-    if flags & SECCOMP_ADDFD_FLAG_SETFD:
-        if wanted >= call.task.rlimits[7][0]:
-            raise KernelError(EBADF)
-        fd = wanted
-        old = files.remove(fd)
-        files.install(fd, file.get())
-        files.set_cloexec(fd, cloexec)
-        if old is not None:
-            k.vfs.put_file(old)
-    else:
-        fd = files.get_unused_fd(cloexec, limit=call.task.rlimits[7][0])
-        files.install(fd, file.get())
-    if flags & SECCOMP_ADDFD_FLAG_SEND:
-        call.state, call.value, call.error, call.flags = REPLIED, fd, 0, 0
-        k.wake_up(call.ready, 0)
-    return fd
+    if ends:
+        if call.addfd:
+            raise KernelError(EBUSY)
+        call.state = REPLIED
+    addition = Addition(file.get(), wanted, bool(fd_flags & O_CLOEXEC), setfd, ends)
+    call.addfd.append(addition)
+    k.wake_up(call.ready, 0)
+    while addition.ret is None:
+        if (yield k.wait(addition.completion)) < 0:
+            # It was taken between the interrupt and here, or it is taken back.
+            if addition.ret is not None:
+                break
+            call.addfd.remove(addition)
+            _added(k, addition, -EINTR)
+    assert addition.ret is not None
+    return addition.ret
+
+
+def _handle_addfd(k: FsKernel, call: Notification, addition: Addition) -> None:
+    """seccomp_handle_addfd(), in the task that made the call."""
+    try:
+        ret = _receive_fd(k, addition)
+    except KernelError as error:
+        ret = -error.errno
+    if addition.ends:
+        if ret < 0:
+            call.state = SENT
+        else:
+            call.value, call.error, call.flags = ret, 0, 0
+    _added(k, addition, ret)
+
+
+def _added(k: FsKernel, addition: Addition, ret: int) -> None:
+    """The listener learns what became of it."""
+    addition.ret = ret
+    k.vfs.put_file(addition.file)
+    k.wake_up(addition.completion, 0)
+
+
+def _receive_fd(k: FsKernel, addition: Addition) -> int:
+    """receive_fd(), receive_fd_replace(): the number.  EMFILE, EBADF."""
+    files = files_of(k.current)
+    if not addition.setfd:
+        fd = files.get_unused_fd(addition.cloexec)
+        files.install(fd, addition.file.get())
+        return fd
+    if addition.fd >= files.limit():
+        raise KernelError(EBADF)
+    old = files.remove(addition.fd)
+    files.install(addition.fd, addition.file.get())
+    files.set_cloexec(addition.fd, addition.cloexec)
+    if old is not None:
+        k.vfs.put_file(old)
+    return addition.fd
 
 
 def _ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int | Body:
@@ -240,7 +299,7 @@ def _release(k: FsKernel, file: File) -> None:
 
 
 SECCOMP_NOTIFY_OPS = FileOperations(
-    "seccomp_notify_ops", llseek="noop_llseek", poll=_poll, ioctl=_ioctl, release=_release
+    "seccomp_notify_ops", llseek="no_llseek", poll=_poll, ioctl=_ioctl, release=_release
 )
 
 
