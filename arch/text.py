@@ -156,6 +156,10 @@ class KernelText:
         """Address of a function or stub."""
         return self.symbols[name].address
 
+    def after_call(self, name: str) -> int:
+        """Where a function goes on when one that it has called returns."""
+        return self.address(name) + self.facts.returns_at
+
     def boundaries(self, name: str) -> list[int]:
         """Offsets of instruction starts inside a function."""
         symbol = self.symbols[name]

@@ -99,6 +99,7 @@ class NativeHandler:
     elsewhere: bool = False  # it (or what runs at the end) reads memory of the kernel
     returns: bool = False  # at the end of the function something runs because of it
     at_return: Sight = None  # what that looks at
+    shows_caller: bool = False  # and it shows where the function goes back to
     guards: Guards = (
         NO_GUARDS  # of both: it may be called from the hook of a system call while none of them says anything
     )

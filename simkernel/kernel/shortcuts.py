@@ -352,13 +352,16 @@ class Shortcuts:
             return False
         if any(self._is_called(way) and not way.leaf_is_one for way in (row.way, row.other_way)):
             return False
+        ways = [row.way, row.other_way]
+        if not self.text.probed:  # else nobody goes that way
+            ways.append(row.unprobed_way)
         found = [
             walk.aim(self._steps(name, part), self._listeners(part), len(self.on_the_way))
-            for walk, part in zip(self.walks[name], (row.way, row.other_way, row.unprobed_way), strict=True)
+            for walk, part in zip(self.walks[name], ways)
         ]
         if None in found:
             return False
-        words[WALK], words[OTHER_WALK], words[UNPROBED_WALK] = (walk or 0 for walk in found)
+        words[WALK : WALK + len(found)] = [walk or 0 for walk in found]
         return True
 
     def _listeners(self, way: Way) -> list[Listener]:
@@ -395,7 +398,8 @@ class Shortcuts:
         steps = []
         for i in range(last, -1, -1):
             as_it_was = i <= len(self.on_the_way) or symbols[i].startswith("ksys_")  # then a file's count is raised
-            steps.append(Step(symbols[i], arguments[i], begins[i], now, as_it_was))
+            caller = next((symbol for symbol in reversed(symbols[:i]) if symbol not in text.jumping), "")
+            steps.append(Step(symbols[i], arguments[i], begins[i], now, caller, as_it_was))
             now += 0 if i and symbols[i - 1] in text.jumping else half
         return steps[::-1]
 

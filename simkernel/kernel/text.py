@@ -74,7 +74,7 @@ class Text:
         self.image = KernelText(arch, mem, symbols, version)
         self.functions: dict[str, Function] = {}  # by symbol
         self.symbol_of: dict[str, str] = {}  # canonical name -> symbol
-        self.probed: dict[str, int] = {}  # symbol -> how many probes are in the function
+        self.probed: dict[str, int] = {}  # symbol -> how many probes are in the function, where there are any
         self.leaves: dict[str, Callable[..., int]] = {}  # callable without the CPU now, by canonical name
         self.all_leaves: dict[str, Callable[..., int]] = {}
         self.late: set[str] = set()  # symbols of add_late()
@@ -274,7 +274,11 @@ class Text:
         if found is None:
             return
         symbol = found[0]
-        count = self.probed[symbol] = self.probed.get(symbol, 0) + (1 if probed else -1)
+        count = self.probed.get(symbol, 0) + (1 if probed else -1)
+        if count:
+            self.probed[symbol] = count
+        else:  # who asks whether any function has a probe gets the answer of before
+            del self.probed[symbol]
         name = self._canonical.get(symbol)
         if name is not None and name in self.all_leaves:
             if count:

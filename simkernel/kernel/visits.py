@@ -58,9 +58,9 @@ PLACE = VALUE + VALUES
 POINT = PLACE + SHOWN_MOST
 FIRST = POINT + 3
 # Of a function: its handler, as above; ns from the call's beginning to its entry and its end; how many arguments, and which values
-# they are; does something run at its end, and was this call caught for that; its address.
+# they are; does something run at its end, and was this call caught for that; its address, and where it goes back to.
 FUNCTION, DATA, AFTER, PYTHON, BEGINS, ENDS, SHOWN, ARGUMENT = range(8)
-RETURNS, CAUGHT, KIND, ADDRESS, ROW = range(ARGUMENT + SHOWN_MOST, ARGUMENT + SHOWN_MOST + 5)
+RETURNS, CAUGHT, KIND, ADDRESS, GOES_BACK, ROW = range(ARGUMENT + SHOWN_MOST, ARGUMENT + SHOWN_MOST + 6)
 FUNCTION_KIND, ENTER_KIND, EXIT_KIND = range(3)  # the latter two: who listens to sys_enter and sys_exit
 # What those get: the user's registers, the number or the result, the number.
 POINT_REGS, POINT_SECOND, POINT_NUMBER, POINT_VALUES = range(4)
@@ -99,7 +99,7 @@ def show_arguments(w: Words, row: int, frame: int) -> int:
     if w[row + RETURNS]:
         if w[ON_STACK]:
             put_wide(w, frame + w[LINK], frame - 8)
-        put_wide(w, link_place(w, frame), 0)
+        put_wide(w, link_place(w, frame), w[row + GOES_BACK])
     return 0
 
 
@@ -236,6 +236,7 @@ class Step:
     arguments: tuple[int, ...] | None
     begins: int
     ends: int
+    caller: str  # who has called it; "": the entry code
     as_it_was: bool  # memory of the kernel is as before the call, but for the user's registers on the stack
 
 
@@ -326,9 +327,12 @@ class Walk:
             return None
         if native.returns and not _within(native.at_return, [self.result]):
             return None
+        if native.shows_caller and not step.caller:
+            return None
+        goes_back = self.text.image.after_call(step.caller) if step.caller else 0
         return [
             native.function, native.data, id(native.after), id(python), step.begins, step.ends, len(arguments),
-            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0, FUNCTION_KIND, self.text.image.address(step.symbol),
+            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0, FUNCTION_KIND, self.text.image.address(step.symbol), goes_back,
         ]  # fmt: skip
 
     def _point(self, listener: Listener) -> list[int] | None:
@@ -340,7 +344,7 @@ class Walk:
             rest = self.python[listener.callback] = partial(_fired, listener.callback)
         kind = EXIT_KIND if listener.at_exit else ENTER_KIND
         return [
-            native.function, native.data, id(native.after), id(rest), listener.when, listener.when, *[0] * (1 + SHOWN_MOST), 0, 0, kind, 0,
+            native.function, native.data, id(native.after), id(rest), listener.when, listener.when, *[0] * (1 + SHOWN_MOST), 0, 0, kind, 0, 0,
         ]  # fmt: skip
 
 

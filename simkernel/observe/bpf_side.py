@@ -535,6 +535,8 @@ class BpfSide(ABC):
         self._loaded = now
         if any(prog.prog_type in LOOKS_AT_TASKS for prog in now.values()):
             self.percpu.show_queues()
+        else:
+            self.percpu.hide_queues()
 
 
 def probe_address(event: PerfEvent) -> int:

@@ -97,6 +97,13 @@ class PerCpu:
         for task in self.k.tasks.by_pid.values():
             self._used(task, self.k.clock.now_ns)
 
+    def hide_queues(self) -> None:
+        """Nobody looks any more: until somebody does, that stays as it is."""
+        if self._shown:
+            self._shown = False
+            for rq in self.k.cpus.rqs:
+                rq.told = rq.ran = None
+
     def _used(self, task: Task, now_ns: int) -> None:
         """update_curr(), account_user_time(): what a task has used by now."""
         if not task.addr:

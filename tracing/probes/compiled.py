@@ -14,7 +14,7 @@ from functools import cache
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN, U32_MAX, U64_MAX
 from arch.architecture import Architecture, Layout
 from arch.native.block import Word
-from arch.native.handler import NO_FRAME, READ_ONLY, NativeHandler, Sight
+from arch.native.handler import NO_FRAME, NO_GUARDS, READ_ONLY, Guards, NativeHandler, Sight
 from arch.native.library import Library
 from arch.native.state import current_task, load_sized, poke_sized, word_at
 from arch.native.subset import (
@@ -260,6 +260,7 @@ def handler(
     counter: ctypes.Array[ctypes.c_uint64],
     programs: NativeHandler | None,
     after: Callable[[int], object],
+    guards: Guards,
     big_endian: bool,
 ) -> NativeHandler | None:
     """The compiled form of a hit that is recorded and then given to programs; None where Python has to fetch an argument."""
@@ -282,12 +283,15 @@ def handler(
     function = library(big_endian).address["record_hit" if programs is None else "record_and_run"]
     keep = (words, fetch, follow_by, event, counter, programs)
     sight = _sight(place, known, steps) if programs is None else None
-    return NativeHandler(function, ctypes.addressof(words), after, keep, flags, sight)
+    returns = bool(place.return_at)  # what is left to Python there cannot be declined any more
+    return NativeHandler(
+        function, ctypes.addressof(words), after, keep, flags, sight, shows_caller=returns, guards=guards if returns else NO_GUARDS,
+    )  # fmt: skip
 
 
 def _sight(place: Place, rows: Sequence[tuple[int, ...]], steps: Sequence[tuple[int, bool]]) -> Sight:
     """Registers that are stored as they are; what is behind one, if that is the program's memory."""
-    if not place.address or place.return_at or not all(user for _, user in steps):
+    if not place.address or not all(user for _, user in steps):
         return None
     if any(row[F_KIND] in (MEMORY, STRING) and not row[F_USER] for row in rows):
         return None

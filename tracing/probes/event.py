@@ -200,7 +200,10 @@ class TraceProbe:
         if words is None:
             return None
         arch, layout = self.host.arch, self.board.layout
-        return compiled.handler(words, place, self.args, arch, layout, self.counts, run, after, records.big_endian)
+        guards = records.guards(event.listeners[0])
+        return compiled.handler(
+            words, place, self.args, arch, layout, self.counts, run, after, guards, records.big_endian
+        )
 
     def native_place(self) -> compiled.Place | None:
         """What its records begin with; None if that is Python's to know."""

@@ -32,7 +32,9 @@ def seeing(entry: NativeHandler, end: NativeHandler | None) -> NativeHandler:
     """A return probe's entry handler, of which is known what the end's looks at."""
     if end is None:
         return replace(entry, at_return=None)
-    return replace(entry, at_return=end.sight, elsewhere=end.elsewhere, guards=end.guards)
+    return replace(
+        entry, at_return=end.sight, elsewhere=end.elsewhere, guards=end.guards, shows_caller=end.shows_caller
+    )
 
 
 class Kprobe:

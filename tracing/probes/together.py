@@ -71,5 +71,5 @@ def together(
     keep = (data, tuple(found))
     return NativeHandler(
         function, ctypes.addressof(data), after, keep, flags, sight, elsewhere, bool(returning), at_return,
-        NO_GUARDS.union(*(handler.guards for handler in found)),
+        any(handler.shows_caller for handler in found), NO_GUARDS.union(*(handler.guards for handler in found)),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from arch.abi.limits import U64_MAX
 from arch.native import Word
-from arch.native.handler import Tier, chosen_tier
+from arch.native.handler import Guards, Tier, chosen_tier
 from arch.native.library import Library
 from arch.native.state import current_task, time_now, word_at
 from arch.native.subset import (
@@ -198,10 +198,16 @@ def commit_bytes(e: Words, data: Bytes, length: int) -> int:
     return commit(e, length)
 
 
+@native
+def array_is_busy(a: Words, number: int) -> int:
+    """A record into it may wake a reader, or is Python's to make."""
+    return a[A_WAITERS] | a[A_SPECIAL]
+
+
 @cache
 def library(big_endian: bool) -> Library:
     """Compiled when the first event is enabled that native code may commit."""
-    return Library((commit_bytes,), big_endian)
+    return Library((commit_bytes, array_is_busy), big_endian)
 
 
 Words64 = ctypes.Array[ctypes.c_uint64]
@@ -296,6 +302,10 @@ class NativeRecords:
         at = 0 if test is None else ctypes.addressof(test)
         words = self.words()
         return EventWords((ctypes.addressof(words), file.array.address, number, held, preempt, at), words, test)
+
+    def guards(self, file: RecordFile) -> Guards:
+        """Who tells that a record of an event would not simply go into the array."""
+        return frozenset(((library(self.big_endian).address["array_is_busy"], file.array.address, 0),))
 
     def committer(self, file: RecordFile) -> Callable[[bytes], bool] | None:
         """What brings a record of Python's into the trace, or says False: Python has to."""
