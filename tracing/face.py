@@ -252,6 +252,9 @@ class TraceHost(Protocol):
     def constant_strings(self) -> dict[int, str]:
         """tracepoint_string(): by address, what events point to instead of copying it."""
 
+    def constant_string(self, text: str) -> int:
+        """Where such a string is."""
+
     def file_page(self) -> tuple[int, int, int]:
         """Inode number, index and dev_t of the page that comes to a file or leaves it now."""
 

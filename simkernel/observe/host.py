@@ -153,6 +153,10 @@ class Host(BpfSide):
         """Of events that point to one."""
         return self.k.mirror.constants
 
+    def constant_string(self, text: str) -> int:
+        """Where such a string is."""
+        return self.k.mirror.constant_string(text)
+
     def file_page(self) -> tuple[int, int, int]:
         """Of the page that comes to a file or leaves it now."""
         return self.k.mm.page_events.placed

@@ -64,6 +64,11 @@ def walk(directory: Directory, path: str) -> dict[str, str]:
     return found
 
 
+def without_addresses(text: str) -> str:
+    """Where the strings of printk_formats lie is each kernel's own."""
+    return re.sub(r"(?m)^0x[0-9a-f]+", "0x", text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answer", type=Path)
@@ -85,7 +90,10 @@ def main() -> int:
         f"{path}: {ours[path]}, there {mode}" for path, mode in names.items() if ours.get(path, mode) != mode
     ]
     for path, text in real.items():
-        if f"./{path}" in ours and (got := cat(tracing, path)) != text:
+        got = cat(tracing, path) if f"./{path}" in ours else text
+        if path == "printk_formats":
+            got, text = without_addresses(got), without_addresses(text)
+        if got != text:
             differences.append(f"{path} reads {got[:300]!r}, there {text[:300]!r}")
     kinds = Counter(re.sub(r"events/[^/]+/[^/: ]+/", "events/*/*/", line) for line in differences)
     print("".join(f"{line}{f' ({count} times)' if count > 1 else ''}\n" for line, count in kinds.items()), end="")

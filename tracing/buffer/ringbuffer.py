@@ -284,9 +284,14 @@ class CpuBuffer(Shared):
         return not percent or self.in_use * 100 >= percent * self.nr_pages
 
     def oldest_ts(self) -> int:
-        """When the oldest event was, in ns; 0 if there is none."""
-        event = self.peek()
-        return event.ts if event is not None else 0
+        """When the first event was, in ns, that came to the oldest page (0: none has): also where it was taken since, as the reader's page
+        is not looked at while events go to another.  ring_buffer.c:ring_buffer_oldest_event_ts()."""
+        if self._store is None:
+            return 0
+        words, rows = self.words, self._rows.words
+        oldest = words[pages.OLDEST]
+        of_reader = rows[self._row(oldest) + pages.READ] > 0
+        return int(rows[self._row(oldest + (of_reader and oldest != words[pages.NEWEST])) + pages.STAMP])
 
 
 class RingBuffer(Shared):

@@ -348,7 +348,6 @@ class TraceArray(Columns, Shared):
         tracer = self.tracers.get(name)
         if tracer is None:
             raise KernelError(EINVAL, f"tracer {name} is not available")
-        self.expand()
         if tracer is self.current:
             return
         if self.pipe_open:

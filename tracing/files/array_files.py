@@ -241,6 +241,7 @@ class ArrayFiles:
 
     def set_tracer(self, data: bytes) -> None:
         """A name to current_tracer.  EINVAL."""
+        self.array.expand()
         self.array.set_tracer(word(data[:100]))
 
     def cpumask_text(self) -> str:

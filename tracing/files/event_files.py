@@ -241,9 +241,11 @@ class EventFiles:
             raise refused
 
     def set_event_text(self) -> str:
-        """The file set_event: the enabled events, `system:event` a line."""
-        array = self.array
-        return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first() if is_on(event, array))
+        """The file set_event: the events that are on, also for triggers alone (EVENT_FILE_FL_ENABLED), `system:event` a line."""
+        files = ((event, event.files.get(self.array)) for event in self.newest_first())
+        return "".join(
+            f"{event.system}:{event.name}\n" for event, file in files if file is not None and file.registered
+        )
 
     def clear_events(self) -> None:
         """set_event opened with O_TRUNC: all events off."""

@@ -1,4 +1,4 @@
-"""The tracefs README: a short one of our own; the real file is a manual of all of ftrace.
+"""The tracefs README of versions whose own is not recorded: a short one; the real file is a manual of all of ftrace.
 
 Tools look for some phrases in it to find out what a kernel can do: those stand here as they stand there.
 """

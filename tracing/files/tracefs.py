@@ -18,6 +18,7 @@ from tracing.files.formats import FTRACE_ENTRIES, FtraceEntry
 from tracing.files.nodes import Directory, File, FixedDirectory, Node, number, word
 from tracing.files.opened import FilterHook
 from tracing.files.readme import README
+from tracing.files.recorded import recorded_text
 from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
 from tracing.record.recorder import Recorder
@@ -103,7 +104,7 @@ class TraceFs:
         nodes: list[Node] = [
             *top.files.nodes(),
             *top.events.nodes(),
-            File("README", ro, lambda: README),
+            File("README", ro, lambda: recorded_text("readme", self.board.host.version) or README),
             File("available_events", ro, self.available_events),
             File("available_filter_functions", ro, self.filter_functions),
             File("enabled_functions", ro, top.function.enabled_text),
@@ -165,7 +166,13 @@ class TraceFs:
 
     def constant_strings(self) -> str:
         """printk_formats: where the strings are that records point to."""
-        return "".join(f'0x{addr:x} : "{text}"\n' for addr, text in self.board.addresses.strings.items())
+        host = self.board.host
+        known = recorded_text("strings", host.version)
+        if known is None:
+            rows = list(self.board.addresses.strings.items())
+        else:
+            rows = [(host.constant_string(text), text) for text in known.splitlines()]
+        return "".join(f'0x{addr:x} : "{text}"\n' for addr, text in rows)
 
     def filter_functions(self) -> str:
         """The functions of the kernel's text, in order of address, but for those in which no probe may be."""

@@ -42,8 +42,9 @@ class FieldParser(FetchParser):
 
     def choose_string_store(self, arg: ProbeArg, at: int) -> int:
         """A string may be a field's."""
-        if arg.ops[-1].op == "field" and arg.type.name != "symstr":
-            arg.store, arg.store_user = "string", arg.type.name == "ustring"
+        if arg.ops[-1].op == "field":
+            symbol = arg.type.name == "symstr"
+            arg.store, arg.store_user = "symstr" if symbol else "string", arg.type.name == "ustring"
             return 1
         return super().choose_string_store(arg, at)
 
@@ -97,7 +98,7 @@ class EprobeEvent(ProbeEvent):
         """The values of an argument."""
         context, op = self.context, arg.ops[0]
         field = context.fields.get(op.name) if op.op == "field" else None
-        if arg.type.is_string and len(arg.ops) == 1 and field is not None and field.filter_type in IN_RECORD:
+        if arg.store == "string" and len(arg.ops) == 1 and field is not None and field.filter_type in IN_RECORD:
             known = field
             return lambda regs: (context.text(known),)
         return compile_fetch(arg, context)

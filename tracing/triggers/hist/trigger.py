@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT, EPERM
 from arch.errors import KernelError
 from tracing.record.event import EventFile
 from tracing.record.registry import EventRegistry
@@ -131,7 +131,7 @@ class HistTriggers:
     # A new one
 
     def register(self, trigger: HistTrigger) -> None:
-        """hist_register_trigger(), hist_trigger_enable().  EINVAL, EEXIST, ENOENT."""
+        """hist_register_trigger(), hist_trigger_enable().  EINVAL, EEXIST, ENOENT, EPERM."""
         hist, machine, file = trigger.hist, self.machine, trigger.file
         attrs, log = hist.attrs, machine.log
         hist.create_actions()
@@ -158,7 +158,11 @@ class HistTriggers:
             trigger.hist, trigger.first = named.hist, named
         if trigger.name is not None:
             self.named.insert(0, trigger)
-        file.add_trigger(trigger, last=True)
+        try:
+            file.add_trigger(trigger, last=True)
+        except KernelError as error:  # the event cannot be on: `ret--`
+            file.triggers.remove(trigger)
+            raise KernelError(EPERM, error.why) from error
         machine.triggers.setdefault(file, []).append(trigger)
         if isinstance(file.event, SynthEvent):
             file.event.uses += 1
