@@ -575,7 +575,7 @@ class BpfHost(Protocol):
     def attach(self, prog: Prog, request: AttachRequest) -> Detach:
         """Make `prog.run(ctx)` happen at an event, until the answer is called.  KernelError when that cannot be."""
 
-    def xdp_replace(self, ifindex: int, prog: Prog) -> None:
+    def xdp_replace(self, request: XdpAttach, prog: Prog) -> None:
         """A link's program on a device is another one now."""
 
     def iter_create(self, link: Link) -> FdObject:

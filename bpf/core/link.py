@@ -115,11 +115,15 @@ class XdpLink(DetachableLink):
             raise KernelError(EINVAL)
         super().update(new, old)
         assert isinstance(self.request, XdpAttach)
-        self.bpf.host.xdp_replace(self.request.ifindex, new)
+        self.bpf.host.xdp_replace(self.request, new)
 
     def detach_now(self) -> None:
         super().detach_now()
-        self.info = {"ifindex": 0}
+        self.forget_device()
+
+    def forget_device(self) -> None:
+        """dev_xdp_uninstall(): detached, or the device is gone."""
+        self.detach_fn, self.info = None, {"ifindex": 0}
 
 
 class IterLink(BpfLink):

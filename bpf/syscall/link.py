@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM, ESRCH
-from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.fcntl import O_CLOEXEC
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.attach_prog import check_new_target
@@ -77,7 +77,7 @@ def publish(call: Call, link: BpfLink, anon: str) -> int:
     link.id = call.bpf.links.add(link)
     link.get()
     try:
-        return call.host.fd_install(link, anon, O_RDWR | O_CLOEXEC)
+        return call.host.fd_install(link, anon, O_CLOEXEC)
     except KernelError:
         link.put()
         raise

@@ -213,7 +213,7 @@ def obj_get(call: Call) -> int:
         if mode != O_RDWR:
             raise KernelError(EINVAL)
         obj.get()
-        return call.host.fd_install(obj, REOPENED_LINK, O_RDWR | O_CLOEXEC)
+        return call.host.fd_install(obj, REOPENED_LINK, O_CLOEXEC)
     raise KernelError(EACCES)
 
 

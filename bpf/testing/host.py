@@ -21,7 +21,17 @@ from arch.native import Block, Word
 from arch.typetable import kernel_types
 from bpf.board import Bpf
 from bpf.btf import Btf
-from bpf.face import AttachRequest, Cgroup, FdObject, Link, NetNamespace, PerfEvent, Prog, RawTracepointAttach
+from bpf.face import (
+    AttachRequest,
+    Cgroup,
+    FdObject,
+    Link,
+    NetNamespace,
+    PerfEvent,
+    Prog,
+    RawTracepointAttach,
+    XdpAttach,
+)
 from bpf.layout import KernelLayout, layout_of
 from bpf.syscall.sys_bpf import bpf_from_kernel
 
@@ -389,7 +399,7 @@ class TestHost:
         self.attached.append(entry)
         return lambda: self.attached.remove(entry)
 
-    def xdp_replace(self, ifindex: int, prog: Prog) -> None:
+    def xdp_replace(self, request: XdpAttach, prog: Prog) -> None:
         """No device has programs."""
 
     def iter_create(self, link: Link) -> FdObject:

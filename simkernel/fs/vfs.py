@@ -341,9 +341,9 @@ class Vfs:
         file = self.new_file(Path(self.anon_mnt, dentry), flags & (O_ACCMODE | O_NONBLOCK), f_op)
         file.private_data = private
         mode_bits = file.f_mode
-        if f_op.read or f_op.read_iter:
+        if mode_bits & c.FMODE_READ and (f_op.read or f_op.read_iter):
             mode_bits |= c.FMODE_CAN_READ
-        if f_op.write or f_op.write_iter:
+        if mode_bits & c.FMODE_WRITE and (f_op.write or f_op.write_iter):
             mode_bits |= c.FMODE_CAN_WRITE
         if f_op.llseek != "no_llseek" and self.k.version.at_least("6.0"):
             mode_bits |= c.FMODE_LSEEK

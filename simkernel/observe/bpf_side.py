@@ -481,10 +481,10 @@ class BpfSide(ABC):
         """bpf_trampoline_link_cgroup_shim()."""
         return self.attachments.attach_lsm_cgroup(symbol, place)
 
-    def xdp_replace(self, ifindex: int, prog: Prog) -> None:
+    def xdp_replace(self, request: XdpAttach, prog: Prog) -> None:
         """bpf_xdp_link_update()."""
         assert isinstance(prog, BpfProg)
-        self.xdp.replace(ifindex, prog)
+        self.xdp.replace(request, prog)
 
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
         """bpf(2) from a program of type syscall."""

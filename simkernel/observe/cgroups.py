@@ -103,6 +103,9 @@ class CgroupNet(_Base, NetPrograms):
     def xdp_change(self, dev: NetDevice, fd: int, flags: int, expected_fd: int | None) -> None:
         self.devices.change(dev, fd, flags, expected_fd)
 
+    def device_gone(self, dev: NetDevice) -> None:
+        self.devices.device_gone(dev)
+
     def xdp_id(self, dev: NetDevice) -> int:
         return self.devices.id_of(dev)
 

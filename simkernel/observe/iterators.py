@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENOENT, EOPNOTSUPP, EOVERFLOW
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP
 from arch.abi.limits import PAGE_SIZE, U32_MAX
-from arch.abi.rtnetlink import RTF_GATEWAY, RTF_NONEXTHOP, RTF_REJECT, RTN_UNREACHABLE
+from arch.abi.rtnetlink import RTF_GATEWAY, RTF_NONEXTHOP, RTF_REJECT, RTN_UNREACHABLE, RTPROT_KERNEL
 from arch.abi.socket import AF_INET6
 from arch.errors import KernelError
 from bpf import uapi
@@ -27,7 +27,7 @@ from simkernel.fs.fdtable import files_of
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import current_net
-from simkernel.net.netlink.sock import NetlinkSock
+from simkernel.net.netlink.sock import PROTOCOLS, NetlinkSock
 from simkernel.net.proc6 import all_routes, route_flags
 from simkernel.net.unix.sock import UnixSock
 from simkernel.observe.face import WatchedKernel
@@ -35,6 +35,7 @@ from simkernel.observe.face import WatchedKernel
 Row = dict[str, int]  # member of the context -> value
 Rows = Generator[Row, None, None]
 UDP_BUCKETS = 2048
+INSN_SIZE = 8
 
 
 def tasks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
@@ -58,6 +59,8 @@ def task_files(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         for fd in sorted(fds):
             file = fds.get(fd)
             if file is not None:
+                if k.types.has_member("struct file", "f_count"):  # until 6.13
+                    k.view(file.addr, "struct file").f_count.counter = file.f_count + 1  # the walk's own
                 yield {**row, "fd": fd, "file": file.addr}
 
 
@@ -96,6 +99,8 @@ def bpf_maps(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     for number in sorted(bpf.maps.objects):
         found = bpf.maps.objects.get(number)
         if found is not None:
+            view = k.view(found.address, "struct bpf_map")
+            view.usercnt.counter, view.writecnt.counter, view.frozen = found.users, found.writecnt, int(found.frozen)
             yield {"map": found.address}
 
 
@@ -103,6 +108,10 @@ def _describe_prog(k: WatchedKernel, prog: BpfProg) -> list[int]:
     """A struct bpf_prog and its aux, for as long as a program looks at them: what to free, the first is the struct."""
     view, aux = k.new("struct bpf_prog"), k.new("struct bpf_prog_aux")
     made = [view.addr, aux.addr]
+    size = k.types.sizeof("struct bpf_prog") + INSN_SIZE * len(prog.insns)
+    view.pages, aux.stack_depth = -(-size // PAGE_SIZE), next(iter(prog.verdict.stack_depths), 0)
+    functions = len(prog.verdict.subprog_starts)
+    aux.func_cnt = functions if functions > 1 else 0
     view.type, view.expected_attach_type, view.len = prog.type, prog.expected_attach_type, len(prog.insns)
     view.jited, view.gpl_compatible, view.aux = int(prog.jited), int(prog.gpl_compatible), aux.addr
     k.mem.write(view.address_of("tag"), prog.tag)
@@ -142,7 +151,7 @@ def bpf_links(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         if isinstance(link, BpfLink) and isinstance(link.prog, BpfProg):
             view, made = k.new("struct bpf_link"), _describe_prog(k, link.prog)
             view.id, view.type, view.prog = link.id, link.type, made[0]
-            view.refcnt.counter = link.refs
+            view.refcnt.counter = link.refs + 1
             try:
                 yield {"link": view.addr}
             finally:
@@ -205,11 +214,13 @@ def ipv6_routes(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     for found in list(all_routes(net)):
         if found is None:
             nowhere = RTF_REJECT | RTF_NONEXTHOP
-            yield from _route(k, bytes(16), 0, U32_MAX, nowhere, RTN_UNREACHABLE, None, net.loopback)
+            yield from _route(k, bytes(16), 0, U32_MAX, nowhere, RTN_UNREACHABLE, RTPROT_KERNEL, None, net.loopback)
         else:
             route, way = found
             shown = route_flags(route, way) & ~RTF_GATEWAY
-            yield from _route(k, route.dst, route.prefix, route.priority, shown, route.kind, way.gateway, way.dev)
+            yield from _route(
+                k, route.dst, route.prefix, route.priority, shown, route.kind, route.protocol, way.gateway, way.dev
+            )
 
 
 def _route(
@@ -219,6 +230,7 @@ def _route(
     metric: int,
     flags: int,
     kind: int,
+    protocol: int,
     gateway: bytes | None,
     dev: NetDevice | None,
 ) -> Rows:
@@ -227,7 +239,7 @@ def _route(
     address = k.mem.alloc(size + k.types.sizeof("struct fib6_nh"))
     k.mem.write(address, bytes(size + k.types.sizeof("struct fib6_nh")))
     view = k.view(address, "struct fib6_info")
-    view.fib6_metric, view.fib6_flags, view.fib6_type = metric, flags, kind
+    view.fib6_metric, view.fib6_flags, view.fib6_type, view.fib6_protocol = metric, flags, kind, protocol
     k.mem.write(view.address_of("fib6_dst"), dst)
     view.fib6_dst.plen = prefix
     view.fib6_ref.refs.counter = 1
@@ -251,12 +263,18 @@ def _uid(sk: Sock) -> int:
     return file.f_inode.i_uid if file is not None else 0
 
 
+def _hold(k: WatchedKernel, sk: Sock, count: int) -> None:
+    """sock_hold() of whoever keeps it: the table it is found by, the other end, the walk."""
+    k.view(sk.addr, "struct sock_common").skc_refcnt.refs.counter = count
+
+
 def tcp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Listening sockets by port, then connections."""
     net = k.net
     space = current_net(k)
     for sk in (*net.in_order(space, net.tcp_listen), *net.connections(space)):
         if sk.protocol == IPPROTO_TCP and sk.addr in net.socks:
+            _hold(k, sk, 2)
             yield {"sk_common": sk.addr, "uid": _uid(sk)}
 
 
@@ -264,6 +282,7 @@ def udp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Bound sockets, by port."""
     for sk in k.net.in_order(current_net(k), k.net.udp):
         if sk.protocol == IPPROTO_UDP:
+            _hold(k, sk, 2)
             yield {"udp_sk": sk.addr, "uid": _uid(sk), "bucket": sk.lport % UDP_BUCKETS}
 
 
@@ -275,12 +294,20 @@ def _of_kind(k: WatchedKernel, kind: type[Sock]) -> Iterable[Sock]:
 def unix_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """In the order in which they were made."""
     for sk in _of_kind(k, UnixSock):
+        assert isinstance(sk, UnixSock)
+        view = k.view(sk.addr, "struct unix_sock")
+        view.peer = sk.peer.addr if sk.peer is not None else 0
+        _hold(k, sk, 3 + (sk.peer is not None))
         yield {"unix_sk": sk.addr, "uid": _uid(sk)}
 
 
 def netlink_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """In the order in which they were made."""
     for sk in _of_kind(k, NetlinkSock):
+        assert isinstance(sk, NetlinkSock)
+        view = k.view(sk.addr, "struct netlink_sock")
+        view.bound, view.ngroups = int(bool(sk.portid)), max(PROTOCOLS[sk.protocol].groups, 32) if sk.has_groups else 0
+        _hold(k, sk, 2 if sk.portid else 1)
         yield {"sk": sk.addr}
 
 
@@ -313,6 +340,10 @@ def cgroups(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         groups = below(start)
     for group in groups:
         k.vfs.cgroups.publish(group)
+        view = k.view(group.addr, "struct cgroup")
+        view.nr_descendants = group.descendants()
+        if k.types.has_member("struct cgroup", "nr_populated_csets"):
+            view.nr_populated_csets = int(bool(group.tasks()))
         yield {"cgroup": group.addr}
 
 
@@ -368,7 +399,7 @@ class IterFile(FdObject):
         target = request.target
         if target not in TARGETS:
             raise KernelError(ENOENT, f"no iterator over {target}")
-        self.owner, self.link = owner, link
+        self.owner, self.prog, self.map = owner, link.prog, request.map
         k = self.k = owner.k
         self.ctype = f"struct bpf_iter__{target}"
         self.rows = TARGETS[target](k, owner.bpf, request)
@@ -387,7 +418,9 @@ class IterFile(FdObject):
         self.meta.session_id = session
         self.context.meta = self.meta.addr
         owner.open[self.seq.addr] = self
-        link.get()
+        self.prog.get()  # of the link no more than this: it may go, or get another program
+        if isinstance(self.map, BpfMap):
+            self.map.get_user()
 
     def read(self, size: int) -> bytes:
         """bpf_seq_read(): what is left of the last read, or the text of more objects.  EAGAIN, E2BIG, EOPNOTSUPP."""
@@ -445,7 +478,7 @@ class IterFile(FdObject):
         for name in self.members:
             setattr(self.context, name, row.get(name, 0))
         self.meta.seq_num = self.number
-        return self.link.prog.run(self.context.addr)
+        return self.prog.run(self.context.addr)
 
     def release(self) -> None:
         """The last descriptor is closed."""
@@ -453,7 +486,9 @@ class IterFile(FdObject):
         self.owner.open.pop(self.seq.addr, None)
         for view in (self.seq, self.meta, self.context):
             self.k.mem.free(view.addr)
-        self.link.put()
+        self.prog.put()
+        if isinstance(self.map, BpfMap):
+            self.map.put_user()
 
 
 class Iterators:

@@ -18,6 +18,7 @@ from arch.abi.limits import S32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf, Redirect
+from bpf.core.link import XdpLink
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import Detach, Prog, XdpAttach
 from bpf.frames import FrameHost, FrameWay
@@ -46,7 +47,7 @@ class XdpPrograms(FrameActions, FrameHost):
         bpf.frames = self
         self.progs: dict[int, BpfProg] = {}  # by the address of struct net_device
         self.bulks: dict[CpuQueue, None] = {}  # that a batch has put frames into
-        self.by_link: set[int] = set()  # of these, those that links hold
+        self.by_link: dict[int, XdpAttach] = {}  # of these, those that links hold
 
     # ---- attaching ----
 
@@ -80,19 +81,30 @@ class XdpPrograms(FrameActions, FrameHost):
         dev = found.addr
         self._check(dev, prog, request.flags, True)
         self.progs[dev] = prog
-        self.by_link.add(dev)
+        self.by_link[dev] = request
 
         def detach() -> None:
             self.progs.pop(dev, None)
-            self.by_link.discard(dev)
+            self.by_link.pop(dev, None)
 
         return detach
 
-    def replace(self, ifindex: int, prog: BpfProg) -> None:
+    def replace(self, request: XdpAttach, prog: BpfProg) -> None:
         """A link's program is another one now."""
-        dev = current_net(self.k).devices.get(ifindex)
-        if dev is not None and dev.addr in self.by_link:
-            self.progs[dev.addr] = prog
+        for dev, of_link in self.by_link.items():
+            if of_link is request:
+                self.progs[dev] = prog
+
+    def device_gone(self, dev: NetDevice) -> None:
+        """dev_xdp_uninstall()."""
+        prog, request = self.progs.pop(dev.addr, None), self.by_link.pop(dev.addr, None)
+        if request is None:
+            if prog is not None:
+                prog.put()
+            return
+        for link in self.bpf.links.objects.values():
+            if isinstance(link, XdpLink) and link.request is request:
+                link.forget_device()
 
     def change(self, dev: NetDevice, fd: int, flags: int, expected_fd: int | None) -> None:
         """dev_change_xdp_fd(): what RTM_SETLINK asks for; -1 takes the program away."""

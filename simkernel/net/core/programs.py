@@ -127,6 +127,9 @@ class NetPrograms:
         """dev_change_xdp_fd().  KernelError."""
         raise KernelError(EOPNOTSUPP, "no programs on this machine")
 
+    def device_gone(self, dev: NetDevice) -> None:
+        """dev_xdp_uninstall(): its program goes, a link of it has no device any more."""
+
     def xdp_id(self, dev: NetDevice) -> int:
         """The number of the device's program; 0: none."""
         return 0

@@ -325,6 +325,7 @@ def unregister_netdevices(k: NetKernel, devices: list[NetDevice]) -> None:
             notify(k, dev, Event.DOWN)
     for dev in devices:
         dev.registered = False
+        k.net.programs.device_gone(dev)
         message = k.net.announce.prepare_gone(dev)
         notify(k, dev, Event.UNREGISTER)
         if dev.qdisc is not None:

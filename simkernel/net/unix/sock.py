@@ -67,7 +67,8 @@ class UnixSock(Sock):
         self.path: Path | None = None  # of that
         self.peer: UnixSock | None = None
         self.parcels: deque[Parcel] = deque()
-        self.max_dgram_qlen = int(net.sysctl["unix.max_dgram_qlen"])  # sk_max_ack_backlog
+        self.max_dgram_qlen = int(net.sysctl["unix.max_dgram_qlen"])
+        self.view.sk_max_ack_backlog = self.max_dgram_qlen
         self.queued = 0  # bytes in parcels
         self.oob: Parcel | None = None  # the urgent byte, while nobody has read it
         self.pending: list[UnixSock] = []  # connections waiting for accept()
