@@ -36,11 +36,34 @@ class RouteHost(Protocol):
         """seg6_lookup_nexthop(): the way that its header says now; 0 or the errno."""
 
 
+class SocketMap(Protocol):
+    """An XSKMAP, as its sockets know it."""
+
+    def forget(self, index: int) -> None:
+        """The socket of an element goes."""
+
+
+class FrameSocket(Protocol):
+    """A socket of AF_XDP."""
+
+    addr: int  # of struct xdp_sock
+
+    @property
+    def places(self) -> list[tuple[SocketMap, int]]:
+        """The maps that it is in, and where."""
+
+    def receive(self, dev: int, frame: bytes, meta: bytes) -> int:
+        """xsk_rcv(): a frame that came by a device, with the metadata before it: 0 or the errno."""
+
+
 class FrameHost(Protocol):
     """Devices and CPUs that take frames."""
 
     def cpu_queue(self, map_id: int, cpu: int, size: int, prog: Prog | None) -> CpuFrames:
         """Frames of an entry of a CPUMAP go up the stack from there."""
+
+    def frame_socket(self, fd: int) -> FrameSocket:
+        """A socket of AF_XDP.  KernelError(EBADF, ENOTSOCK, EOPNOTSUPP)."""
 
     def redirect_frame(self, device: int, prog: Prog, frame: bytes, way: FrameWay) -> None:
         """xdp_do_redirect(): a frame of a test run, by the device at an address, goes elsewhere, or is dropped."""

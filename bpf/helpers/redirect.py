@@ -12,7 +12,7 @@ from bpf import uapi
 from bpf.board import Redirect
 from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.helpers.packet import s32
-from bpf.maps.net import CpuMap, DevMap
+from bpf.maps.net import CpuMap, DevMap, XskMap
 from bpf.packet.skbuff import (
     SkBuff,
 )
@@ -115,7 +115,6 @@ def bpf_xdp_redirect(rt: Runtime, ifindex: int, flags: int) -> int:
     proto="bpf_xdp_redirect_map_proto",
     given="xdp",
     maps="DEVMAP CPUMAP XSKMAP DEVMAP_HASH",
-    missing="AF_XDP sockets",
 )
 @kernel_name("bpf_redirect_map")
 def bpf_xdp_redirect_map(rt: Runtime, map_ptr: int, key: int, flags: int) -> int:
@@ -124,7 +123,7 @@ def bpf_xdp_redirect_map(rt: Runtime, map_ptr: int, key: int, flags: int) -> int
     broadcast = uapi.BPF_F_BROADCAST | uapi.BPF_F_EXCLUDE_INGRESS if isinstance(found, DevMap) else 0
     if flags & ~(ACTION_MASK | broadcast):
         return uapi.XDP_ABORTED
-    there = isinstance(found, DevMap | CpuMap) and found.lookup(index.to_bytes(4, rt.mem.byteorder))
+    there = isinstance(found, DevMap | CpuMap | XskMap) and found.lookup(index.to_bytes(4, rt.mem.byteorder))
     if not there and not flags & uapi.BPF_F_BROADCAST:
         rt.bpf.redirect = None
         return flags & ACTION_MASK

@@ -11,7 +11,7 @@ from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import Prog
-from bpf.frames import CpuFrames
+from bpf.frames import CpuFrames, FrameSocket
 from bpf.maps.base import XSK_MAP, BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.rows import map_type
 
@@ -276,7 +276,6 @@ class CpuMap(_Entries):
     helpers="redirect_map map_lookup_elem",
     btf="none",
     loader_btf=False,
-    missing="elements",
 )
 class XskMap(_EmptyArray):
     """BPF_MAP_TYPE_XSKMAP."""
@@ -291,15 +290,56 @@ class XskMap(_EmptyArray):
         if attr.map_flags & ~DEV_CREATE_FLAGS:
             raise refuse(EINVAL)
         self.address = self.allocate(XSK_MAP + 8 * self.max_entries, 64)  # programs read their elements themselves
+        self.sockets: dict[int, FrameSocket] = {}
+
+    def _index(self, key: bytes) -> int:
+        return int.from_bytes(key[:4], self.mem.byteorder)
+
+    def _store(self, index: int, address: int) -> None:
+        self.mem.write_uint(self.address + XSK_MAP + 8 * index, 8, address)
+
+    def lookup(self, key: bytes) -> int:
+        """xsk_map_lookup_elem(): a struct xdp_sock."""
+        found = self.sockets.get(self._index(key))
+        return found.addr if found is not None else 0
 
     def user_lookup(self, key: bytes, flags: int) -> bytes:
         """xsk_map_lookup_elem_sys_only()."""
         raise refuse(EOPNOTSUPP)
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
+        """xsk_map_update_elem(): a socket that need not be bound."""
+        index, fd = self._index(key), int.from_bytes(value[:4], self.mem.byteorder, signed=True)
         if flags > uapi.BPF_EXIST:
             raise refuse(EINVAL)
-        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
+        if index >= self.max_entries:
             raise refuse(E2BIG)
-        self.host.fd_get(int.from_bytes(value[:4], self.mem.byteorder, signed=True))
-        raise refuse(ENOTSOCK)
+        if self.bpf.frames is None:
+            self.host.fd_get(fd)
+            raise refuse(ENOTSOCK)
+        sock, old = self.bpf.frames.frame_socket(fd), self.sockets.get(index)
+        if old is sock:
+            return
+        if old is not None and flags == uapi.BPF_NOEXIST:
+            raise refuse(EEXIST)
+        if old is None and flags == uapi.BPF_EXIST:
+            raise refuse(ENOENT)
+        self.forget(index)
+        self.sockets[index] = sock
+        sock.places.append((self, index))
+        self._store(index, sock.addr)
+
+    def forget(self, index: int) -> None:
+        """xsk_map_try_sock_delete()."""
+        old = self.sockets.pop(index, None)
+        if old is not None:
+            old.places.remove((self, index))
+            self._store(index, 0)
+
+    def delete(self, key: bytes) -> None:
+        super().delete(key)
+        self.forget(self._index(key))
+
+    def free_elements(self) -> None:
+        for index in list(self.sockets):
+            self.forget(index)

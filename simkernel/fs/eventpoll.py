@@ -24,7 +24,7 @@ from arch.abi.poll import (
 )
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
-from simkernel.fs.select import PollWait, read_timespec, sleep_until, vfs_poll
+from simkernel.fs.select import PollWait, drive, read_timespec, sleep_until, vfs_poll
 from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -282,6 +282,7 @@ def _wait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout_ns: int |
     ep: EventPoll = file.private_data
     deadline = None if timeout_ns is None else k.clock.now_ns + timeout_ns
     while True:
+        yield from drive(k, [item.file for item in ep.ready])
         found = ep.collect(maxevents)
         if found:
             order = k.mem.byteorder

@@ -111,9 +111,8 @@ Ioctl = Callable[[Board, "File", int, int], "int | Body"]
 class FileOperations:
     """struct file_operations as data: which kernel functions serve a kind of file; `name` is its symbol in the kernel.
 
-    `read`, `write`, `read_iter`, `write_iter` name kernel functions, which vfs_read() and vfs_write() call for real, so
-    that a stack trace shows them; mirror.py puts their addresses into a struct file_operations in kernel memory.  The
-    others are plain Python callables (their kernel functions would only be crossed, never seen at the end of a stack).
+    `read`, `write`, `read_iter`, `write_iter` name kernel functions, which vfs_read() and vfs_write() call for real, so that a
+    stack trace shows them; mirror.py stores their addresses.  The others are plain Python (never seen at the end of a stack).
     """
 
     name: str
@@ -123,6 +122,7 @@ class FileOperations:
     write_iter: str | None = None
     llseek: str = "default_llseek"  # no_llseek, noop_llseek, generic_file_llseek, dcache_dir_lseek ...
     poll: Poll | None = None
+    drive: Callable[[Board, File], Steps[None] | None] | None = None  # what poll(2) does before it looks
     ioctl: Ioctl | None = None
     mmap: Callable[[Board, File, Vma], None] | None = None
     open: Callable[[Board, Inode, File], int | Body] | None = None  # a generator where it may sleep (fifo_open)

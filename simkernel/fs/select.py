@@ -5,7 +5,7 @@ Each file says what is ready and which wait queues would tell of a change; the t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from arch.abi.errno import EBADF, EINTR, EINVAL, ERESTARTNOHAND, ETIME
 from arch.abi.poll import (
@@ -68,17 +68,28 @@ def vfs_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     return file.f_op.poll(k, file, queues)
 
 
+def drive(k: FsKernel, files: Iterable[File]) -> Steps[None]:
+    """What files do when they are polled, before they are looked at (`yield from`)."""
+    for file in files:
+        steps = file.f_op.drive(k, file) if file.f_op.drive is not None else None
+        if steps is not None:
+            yield from steps
+
+
 def sleep_until(k: FsKernel, left_ns: int) -> None:
     """schedule_hrtimeout_range(): the timer of poll(2), select(2) and epoll_wait(2)."""
     slack = poll_slack(left_ns, k.current.timer_slack_ns)
     k.hrtimers.sleeper(k.current, CLOCK_MONOTONIC, HRTIMER_MODE_ABS, slack)
 
 
-def wait_ready(k: FsKernel, check: Callable[[list[WaitQueue]], int], timeout_ns: int | None) -> Steps[tuple[int, bool]]:
+def wait_ready(
+    k: FsKernel, check: Callable[[list[WaitQueue]], int], timeout_ns: int | None, driven: Iterable[File] = ()
+) -> Steps[tuple[int, bool]]:
     """Repeat check(queues) -> count until it is not 0, time is up or a signal came; (count, interrupted)."""
     deadline = None if timeout_ns is None else k.clock.now_ns + timeout_ns
     while True:
         queues: list[WaitQueue] = []
+        yield from drive(k, driven)
         count = check(queues)
         if count:
             return count, False
@@ -92,6 +103,13 @@ def wait_ready(k: FsKernel, check: Callable[[list[WaitQueue]], int], timeout_ns:
             return check([]), False
         if ret < 0:
             return check([]), True
+
+
+def driven(k: FsKernel, fds: Iterable[int]) -> list[File]:
+    """The files among descriptors that do something when they are polled."""
+    mine = files_of(k.current).fds
+    found = (mine.get(fd) for fd in fds)
+    return [file for file in found if file is not None and file.f_op.drive is not None]
 
 
 class PollCall:
@@ -143,7 +161,7 @@ def do_sys_poll(k: FsKernel, ufds: int, nfds: int, end_time: int) -> Body:
         return -EINVAL
     timeout: int | None = k.vfs.timeouts[end_time] if end_time else None
     call = PollCall(k, ufds, nfds)
-    count, interrupted = yield from wait_ready(k, call.check, timeout)
+    count, interrupted = yield from wait_ready(k, call.check, timeout, driven(k, (fd for fd, _ in call.rows)))
     if interrupted and not count:
         return -EINTR
     call.finish()
@@ -297,7 +315,7 @@ def _select(k: FsKernel, n: int, inp: int, outp: int, exp: int, timeout_ns: int 
     bad = call.check_fds()
     if bad:
         return bad
-    count, interrupted = yield from wait_ready(k, call.check, timeout_ns)
+    count, interrupted = yield from wait_ready(k, call.check, timeout_ns, driven(k, set().union(*call.wanted)))
     if interrupted and not count:
         return -EINTR
     call.finish()

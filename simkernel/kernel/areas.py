@@ -82,6 +82,7 @@ class Frames:
     def __init__(self, physical: PhysicalMemory) -> None:
         self.physical = physical
         self.refcounts: list[int] = physical.refcounts
+        self.pins: dict[int, int] = {}  # pages that the kernel uses, how often
         self.read: Callable[[int, int], bytes] = physical.read
         self.write: Callable[[int, bytes], None] = physical.write
         self.charger: Charger | None = None  # there while some control group has the memory controller
@@ -129,7 +130,20 @@ class Frames:
 
     def shared(self, phys: int) -> bool:
         """More than one user: not to be written in place."""
-        return self.refcounts[phys >> 12] > 1
+        count = self.refcounts[phys >> 12]
+        return count > 1 and count - self.pins.get(phys, 0) > 1
+
+    def pin(self, phys: int) -> None:
+        """pin_user_pages(): the kernel uses a page for as long as it likes, and its owner writes it in place."""
+        self.get_page(phys)
+        self.pins[phys] = self.pins.get(phys, 0) + 1
+
+    def unpin(self, phys: int) -> None:
+        """unpin_user_page()."""
+        self.pins[phys] -= 1
+        if not self.pins[phys]:
+            del self.pins[phys]
+        self.put_page(phys)
 
     def copy_page(self, phys: int) -> int:
         """A new page with the same bytes."""

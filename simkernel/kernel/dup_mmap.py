@@ -22,6 +22,16 @@ def has_pages_of_its_own(vma: Vma) -> bool:
     return vma.file is None or vma.anon
 
 
+def _copy_pinned(new: Mm) -> None:
+    """page_try_dup_anon_rmap(): private pages that the kernel uses stay their owner's, the child gets copies."""
+    frames = new.home.frames
+    for page, phys in new.pages.items():
+        vma = new.find(page)
+        if phys in frames.pins and vma is not None and not vma.shared:
+            new.pages[page] = frames.copy_page(phys)
+            frames.put_page(phys)
+
+
 def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
     """The child's copy; private pages are shared until written.  KernelError(ENOMEM), and nothing has changed."""
     old.home.charge(VMA_SIZE * sum(1 for vma in old.vmas if not vma.dontfork))
@@ -60,6 +70,8 @@ def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
         if there is not None and there.start in large:
             get(phys)
             new.pages[page] = phys
+    if old.home.frames.pins:
+        _copy_pinned(new)
     new.soft_dirty = set(old.soft_dirty) if old.soft_dirty is not None else None
     if old.home.events is not None:
         old.home.events.dup(old, new)

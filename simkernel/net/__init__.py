@@ -82,6 +82,7 @@ from simkernel.net.sched import netem
 from simkernel.net.unix import connect as unix_connect
 from simkernel.net.unix import garbage as unix_garbage
 from simkernel.net.unix import transfer as unix_transfer
+from simkernel.net.xdp import xsk
 
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
@@ -124,6 +125,7 @@ def install(k: NetKernel) -> None:
     k.irqs.request(NIC_IRQ, "eth0")
     for told in (
         arp.netdev_event, devinet.netdev_event, fib.netdev_event, ndisc.netdev_event, addrconf.netdev_event,
+        xsk.device_event,
     ):  # fmt: skip
         k.net.netdev_chain.append(_with(k, told))
     k.net.namespace_chain.append(lambda net: _loopback(k, net))

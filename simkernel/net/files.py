@@ -14,6 +14,7 @@ from arch.abi.socket import (
     AF_NETLINK,
     AF_PACKET,
     AF_UNIX,
+    AF_XDP,
     SOCK_CLOEXEC,
     SOCK_DGRAM,
     SOCK_NONBLOCK,
@@ -37,6 +38,7 @@ from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.tcp_urgent import TCP_URG_VALID, readable
 from simkernel.net.netlink.sock import NetlinkSock, netlink_poll
 from simkernel.net.unix.sock import UnixSock, unix_poll
+from simkernel.net.xdp.xsk import XdpSock, xsk_drive, xsk_mmap, xsk_poll
 
 
 def socket_in(file: File) -> Socket:
@@ -52,6 +54,8 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
         return unix_poll(k, sk, queues)
     if isinstance(sk, NetlinkSock):
         return netlink_poll(sk, queues)
+    if isinstance(sk, XdpSock):
+        return xsk_poll(sk, queues)
     if queues is not None:
         queues.append(sk.wq)
     mask = POLLERR if sk.err else 0
@@ -77,20 +81,34 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
     return mask | POLLOUT | POLLWRNORM | POLLWRBAND
 
 
+def sock_drive(k: NetKernel, file: File) -> Steps[None] | None:
+    """What poll(2) of a socket does before it looks."""
+    sk = socket_in(file).sk
+    return xsk_drive(k, sk) if isinstance(sk, XdpSock) else None
+
+
 def sock_release(k: NetKernel, file: File) -> Body:
     """sock_close(): the last descriptor is gone."""
-    return (yield k.call("__sock_release", socket_in(file).addr, 0))
+    socket = socket_in(file)
+    ret = yield k.call("__sock_release", socket.addr, 0)
+    if isinstance(socket.sk, XdpSock) and k.net.sockets.get(socket.addr) is socket:
+        socket.sk.close()  # plain code has dropped the last mapping of a ring, and calls nothing
+        _forget(k, socket)
+    return ret
 
 
 RELEASE = {
     AF_INET: "inet_release", AF_INET6: "inet6_release", AF_NETLINK: "netlink_release", AF_PACKET: "packet_release", AF_UNIX: "unix_release",
-    AF_ALG: "af_alg_release",
+    AF_ALG: "af_alg_release", AF_XDP: "xsk_release",
 }  # fmt: skip
 
 
 def _sock_mmap(k: NetKernel, file: File, vma: Vma) -> None:
     """sock_mmap(): what TCP received may be shown in memory (TCP_ZEROCOPY_RECEIVE); packet sockets have no rings here."""
     sk = socket_in(file).sk
+    if isinstance(sk, XdpSock):
+        xsk_mmap(k, sk, vma)
+        return
     if sk.family == AF_PACKET:
         raise KernelError(EINVAL)
     if sk.family not in (AF_INET, AF_INET6) or sk.type != SOCK_STREAM:
@@ -107,6 +125,7 @@ SOCKET_FILE_OPS = FileOperations(
     write_iter="sock_write_iter",
     llseek="no_llseek",
     poll=sock_poll,
+    drive=sock_drive,
     ioctl=lambda k, file, cmd, arg: sock_ioctl(k, socket_in(file).sk, file, cmd, arg),
     release=sock_release,
     nowait="6.4",
@@ -119,14 +138,19 @@ SOCKET_FILE_OPS = FileOperations(
 def __sock_release(k: NetKernel, sock: int, inode: int) -> Body:
     """Release by protocol, then the struct socket."""
     socket = k.net.sockets[sock]
-    net = socket.sk.net
     yield k.call(RELEASE[socket.family], sock)
-    del k.net.sockets[sock]
+    _forget(k, socket)
+    return 0
+
+
+def _forget(k: NetKernel, socket: Socket) -> None:
+    """The struct goes, and perhaps the namespace."""
+    net = socket.sk.net
+    del k.net.sockets[socket.addr]
     net.sockets -= 1
     if not net.sockets and net is not k.net.init:
         sweep(k)
-    k.mem.free(sock)
-    return 0
+    k.mem.free(socket.addr)
 
 
 def socket_of(k: NetKernel, fd: int) -> Socket:
@@ -159,7 +183,7 @@ def socket_file(k: NetKernel, socket: Socket, flags: int) -> File:
     return file
 
 
-PROTOCOL_NAMES = {AF_UNIX: "UNIX", AF_NETLINK: "NETLINK", AF_PACKET: "PACKET"}
+PROTOCOL_NAMES = {AF_UNIX: "UNIX", AF_NETLINK: "NETLINK", AF_PACKET: "PACKET", AF_XDP: "XDP"}
 INET_NAMES = {SOCK_STREAM: "TCP", SOCK_DGRAM: "UDP", SOCK_RAW: "RAW"}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENODEV, ENXIO
+from arch.abi.errno import EINVAL, ENOBUFS, ENODEV, ENXIO
 from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
 from arch.abi.packet import (
     PACKET_AUXDATA,
@@ -18,6 +18,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
 from simkernel.net.core.flow_dissector import probe_transport_header
+from simkernel.net.core.programs import NET_XMIT_DROP
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import ProtoOps, Sock
@@ -95,6 +96,8 @@ def _transmit(k: NetKernel, sk: Sock, skb: Skb, length: int) -> Body:
         ret = yield k.call("__dev_direct_xmit", skb.addr, 0)
     else:
         ret = yield k.call("__dev_queue_xmit", skb.addr, 0)
+    if ret == NET_XMIT_DROP:
+        return -ENOBUFS
     return length if ret >= 0 else ret
 
 

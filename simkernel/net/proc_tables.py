@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.inet import IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP
-from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
+from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, AF_XDP, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
@@ -55,6 +55,7 @@ PROTOCOLS = (
     ("RAWv6", 1200, -1, "NI", 0, "yes", "yyynyyynyyyynyyyynn", (AF_INET6, SOCK_RAW, None)),
     ("UDPv6", 1344, 0, "NI", 0, "yes", "yyynyyynyyyynnnyyyn", (AF_INET6, SOCK_DGRAM, IPPROTO_UDP)),
     ("TCPv6", 2440, 0, "no", 320, "yes", "yyyyyyyyyyyyynyyyyy", (AF_INET6, SOCK_STREAM, IPPROTO_TCP)),
+    ("XDP", 1024, -1, "NI", 0, "no", "nnnnnnnnnnnnnnnnnnn", (AF_XDP, None, None)),
     ("UNIX-STREAM", 1024, -1, "NI", 0, "yes", "ynnnnnnnnnnnnnnnynn", (AF_UNIX, SOCK_STREAM, None)),
     ("UNIX", 1024, -1, "NI", 0, "yes", "ynnnnnnnnnnnnnnnnnn", (AF_UNIX, None, None)),
     ("PING", 992, -1, "NI", 0, "yes", "yyynnynnyyyynyyyyyn", (AF_INET, SOCK_DGRAM, IPPROTO_ICMP)),

@@ -21,8 +21,8 @@ from bpf.board import Bpf, Redirect
 from bpf.core.link import XdpLink
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import Detach, Prog, XdpAttach
-from bpf.frames import FrameHost, FrameWay
-from bpf.maps.net import CpuMap, DevMap
+from bpf.frames import FrameHost, FrameSocket, FrameWay
+from bpf.maps.net import CpuMap, DevMap, XskMap
 from bpf.packet.skbuff import XdpBuff, shinfo_room
 from simkernel.kernel.face import Steps
 from simkernel.net.core.device import packet_of_frame
@@ -32,11 +32,21 @@ from simkernel.net.core.programs import XdpAnswer
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.xdp import replace_frame, send_on
 from simkernel.net.face import current_net
+from simkernel.net.files import socket_of
+from simkernel.net.xdp.xsk import XdpSock
 from simkernel.observe.cpumap import CPUMAP_BATCH, CpuQueue, Frame, FrameActions, Stats
 from simkernel.observe.face import WatchedKernel
 
 PASSES, DROPPED = XdpAnswer(passes=True), XdpAnswer()
 NOT_ON_DEVICES = (uapi.BPF_XDP_DEVMAP, uapi.BPF_XDP_CPUMAP)
+
+
+def _frame_of(packet: Skb) -> bytes:
+    """A packet from its link header on."""
+    packet.push(packet.data - packet.mac_header())
+    frame = packet.packet()
+    packet.pull(ETH_HLEN)
+    return frame
 
 
 class XdpPrograms(FrameActions, FrameHost):
@@ -46,6 +56,7 @@ class XdpPrograms(FrameActions, FrameHost):
         self.k, self.bpf = k, bpf
         bpf.frames = self
         self.progs: dict[int, BpfProg] = {}  # by the address of struct net_device
+        self.meta = b""  # what the program that ran last has put before its frame
         self.bulks: dict[CpuQueue, None] = {}  # that a batch has put frames into
         self.by_link: dict[int, XdpAttach] = {}  # of these, those that links hold
 
@@ -142,9 +153,7 @@ class XdpPrograms(FrameActions, FrameHost):
         prog = self.progs.get(dev.addr)
         if prog is None:
             return None
-        packet.push(packet.data - packet.mac_header())
-        frame = packet.packet()
-        packet.pull(ETH_HLEN)
+        frame = _frame_of(packet)
         self.bpf.redirect = None
         action, after = self._on_frame(prog, frame, dev, None)
         if after != frame and action in (uapi.XDP_PASS, uapi.XDP_TX, uapi.XDP_REDIRECT):
@@ -204,6 +213,10 @@ class XdpPrograms(FrameActions, FrameHost):
             queue = redirect.map.queue_of(redirect.index)
             taken = isinstance(queue, CpuQueue) and queue.produce(packet)
             return (XdpAnswer(taken=True), 0) if taken else (DROPPED, ENOSPC)
+        if isinstance(redirect.map, XskMap):
+            sock = redirect.map.sockets.get(redirect.index)
+            error = sock.receive(dev.addr, _frame_of(packet), self.meta) if sock is not None else EINVAL
+            return (DROPPED, error) if error else (XdpAnswer(used=True), 0)
         if not isinstance(redirect.map, DevMap):
             return DROPPED, EINVAL
         return self._to_devices(dev, packet, redirect, redirect.map), 0
@@ -269,13 +282,21 @@ class XdpPrograms(FrameActions, FrameHost):
         elif redirect.map is None or isinstance(redirect.map, DevMap):
             error = self._taker_error(dev, redirect)
         else:
-            error = EINVAL
+            sock = redirect.map.sockets.get(redirect.index) if isinstance(redirect.map, XskMap) else None
+            error = sock.receive(dev.addr, frame, self.meta) if sock is not None else EINVAL
         self._told(dev, prog, redirect, error)
         return not error
 
     def cpu_queue(self, map_id: int, cpu: int, size: int, prog: Prog | None) -> CpuQueue:
         """__cpu_map_entry_alloc()."""
         return CpuQueue(self.k, self.bpf, self, map_id, cpu, size, prog)
+
+    def frame_socket(self, fd: int) -> FrameSocket:
+        """xsk_map_update_elem(): EBADF, ENOTSOCK, EOPNOTSUPP."""
+        sk = socket_of(self.k, fd).sk
+        if not isinstance(sk, XdpSock):
+            raise KernelError(EOPNOTSUPP)
+        return sk
 
     def redirect_frame(self, device: int, prog: Prog, frame: bytes, way: FrameWay) -> None:
         """Of a test run."""
@@ -301,9 +322,7 @@ class XdpPrograms(FrameActions, FrameHost):
 
     def _entry(self, prog: Prog, packet: Skb, dev: NetDevice, out: NetDevice | None) -> int:
         """The program of a map's entry, on a frame that is on its way there."""
-        packet.push(packet.data - packet.mac_header())
-        frame = packet.packet()
-        packet.pull(ETH_HLEN)
+        frame = _frame_of(packet)
         action, after = self._on_frame(prog, frame, dev, out)
         if after != frame:
             replace_frame(packet, after)
@@ -313,7 +332,8 @@ class XdpPrograms(FrameActions, FrameHost):
         """bpf_prog_run_generic_xdp(): the action, and the frame as it is then."""
         with self._buffer(frame, dev, out) as xdp:
             action = prog.run(xdp.addr)
-            start, end = xdp.get("data"), xdp.get("data_end")
+            start, end, meta = xdp.get("data"), xdp.get("data_end"), xdp.get("data_meta")
+            self.meta = bytes(self.k.mem.read(meta, start - meta)) if meta < start else b""
             return action, bytes(self.k.mem.read(start, end - start))
 
     @contextmanager

@@ -28,7 +28,7 @@ from arch.abi.ioctl import (
     SIOCSPGRP,
     SIOCUNIXFILE,
 )
-from arch.abi.socket import AF_ALG, AF_NETLINK, AF_UNIX, SOCK_RAW, SOCK_STREAM
+from arch.abi.socket import AF_ALG, AF_NETLINK, AF_UNIX, AF_XDP, SOCK_RAW, SOCK_STREAM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs.fasync import get_owner, set_owner
@@ -150,6 +150,8 @@ def sock_ioctl(k: NetKernel, sk: Sock, file: File, cmd: int, arg: int) -> int:
     if cmd in (FIOGETOWN, SIOCGPGRP):
         k.usercopy.put_user(arg, 4, get_owner(k, file))
         return 0
+    if sk.family == AF_XDP:
+        return -EOPNOTSUPP
     if cmd in STAMPS and sk.family not in (*WITHOUT_NUMBERS, AF_UNIX):
         return _stamp(k, sk, cmd, arg)
     if cmd == SIOCUNIXFILE and isinstance(sk, UnixSock):

@@ -28,6 +28,7 @@ from arch.abi.socket import (
     AF_NETLINK,
     AF_PACKET,
     AF_UNIX,
+    AF_XDP,
     MSG_DONTWAIT,
     SOCK_CLOEXEC,
     SOCK_DGRAM,
@@ -53,6 +54,7 @@ from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.packet import PACKET
 from simkernel.net.unix.connect import accept_connection
 from simkernel.net.unix.sock import UnixSock
+from simkernel.net.xdp.xsk import xdp_create
 
 STREAMS = (INET_STREAM, INET6_STREAM)
 
@@ -128,12 +130,14 @@ def _by_family(k: NetKernel, net: int, family: int, type_: int, protocol: int, k
         if type_ != SOCK_SEQPACKET:
             return -ESOCKTNOSUPPORT
         return -EPROTONOSUPPORT if protocol else alg_create(k, current_net(k)).addr
+    if family == AF_XDP:
+        return (yield from xdp_create(k, type_, protocol))
     return -EAFNOSUPPORT
 
 
 BIND = {
     AF_INET: "inet_bind", AF_INET6: "inet6_bind", AF_UNIX: "unix_bind", AF_NETLINK: "netlink_bind",
-    AF_PACKET: "packet_bind", AF_ALG: "alg_bind",
+    AF_PACKET: "packet_bind", AF_ALG: "alg_bind", AF_XDP: "xsk_bind",
 }  # fmt: skip
 
 
@@ -300,7 +304,7 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Bo
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.portid, sk.groups), usockaddr, usockaddr_len)
         return 0
-    if sk.family == AF_ALG:
+    if sk.family in (AF_ALG, AF_XDP):
         return -EOPNOTSUPP
     name = sockaddr(k, sk, sk.laddr, sk.lport, sk.bound_ifindex)
     asked = uapi.BPF_CGROUP_INET4_GETSOCKNAME if sk.family == AF_INET else uapi.BPF_CGROUP_INET6_GETSOCKNAME
@@ -320,7 +324,7 @@ def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Bo
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.rport), usockaddr, usockaddr_len)
         return 0
-    if sk.family in (AF_ALG, AF_PACKET):
+    if sk.family in (AF_ALG, AF_PACKET, AF_XDP):
         return -EOPNOTSUPP
     if isinstance(sk, UnixSock):
         if sk.peer is None:

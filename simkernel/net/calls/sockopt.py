@@ -99,6 +99,7 @@ from arch.abi.socket import (
     SOL_SOCKET,
     SOL_TCP,
     SOL_UDP,
+    SOL_XDP,
     TCP_CONGESTION,
     UDP_CORK,
     UDP_ENCAP,
@@ -132,6 +133,8 @@ from simkernel.net.packet_options import get_packet_option, set_packet_option
 from simkernel.net.raw_options import get_raw_option, set_raw_option
 from simkernel.net.reuseport import set_reuseport_program
 from simkernel.net.unix.sock import UnixSock
+from simkernel.net.xdp.options import get_xdp_option, set_xdp_option, unread
+from simkernel.net.xdp.xsk import XdpSock
 
 ZERO_OR_ONE = {
     SO_DEBUG,
@@ -203,6 +206,9 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     if refused:
         return refused
     sk = socket_.sk
+    refused = unread(level, optname, optlen) if isinstance(sk, XdpSock) and level != SOL_SOCKET else 0
+    if refused:
+        return -refused
     wanted = OPTION_MAX if k.net.programs.watches_options(sk) else OPTION_USED
     data = bytes(k.usercopy.copy_from_user(optval, min(optlen, wanted))) if optlen else b""
     error, level, optname, data = k.net.programs.setsockopt(sk, level, optname, data)
@@ -225,6 +231,8 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return bind_to_device(k, sk, data)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
         return set_congestion(k, sk, data)
+    if isinstance(sk, XdpSock) and level != SOL_SOCKET:
+        return set_xdp_option(k, sk, level, optname, data)
     if sk.family == AF_ALG and level != SOL_SOCKET:
         return set_alg_option(k, sk, level, optname, data)
     if level == SOL_NETLINK and sk.family == AF_NETLINK:
@@ -437,7 +445,11 @@ def _checks_room(sk: Sock, level: int, optname: int) -> bool:
     if level == SOL_IP:
         return sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)
     owned = {SOL_TCP: isinstance(sk, TcpSock), SOL_UDP: sk.protocol == IPPROTO_UDP and sk.family in INET}
-    owned |= {SOL_NETLINK: sk.family == AF_NETLINK, SOL_PACKET: sk.family == AF_PACKET}
+    owned |= {
+        SOL_NETLINK: sk.family == AF_NETLINK,
+        SOL_PACKET: sk.family == AF_PACKET,
+        SOL_XDP: isinstance(sk, XdpSock),
+    }
     return owned.get(level, level == SOL_SOCKET)
 
 
@@ -447,7 +459,7 @@ def _reads(level: int, optname: int) -> bool:
 
 
 # Levels that some socket has; others are refused before anything is read.
-KNOWN_LEVELS = (SOL_IP, SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_ICMPV6, SOL_RAW, SOL_PACKET, SOL_NETLINK)
+KNOWN_LEVELS = (SOL_IP, SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_ICMPV6, SOL_RAW, SOL_PACKET, SOL_NETLINK, SOL_XDP)
 
 
 def _foreign(sk: Sock) -> int:
@@ -465,6 +477,8 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4, 
         return patience(k, sk, optname)
     if level == SOL_SOCKET and optname in GETTERS:
         return GETTERS[optname](k, sk, room)
+    if isinstance(sk, XdpSock) and level != SOL_SOCKET:
+        return get_xdp_option(k, sk, level, optname, room)
     if level == SOL_NETLINK and sk.family == AF_NETLINK:
         return get_netlink_option(k, sk, optname, room)
     if level == SOL_PACKET and sk.family == AF_PACKET:

@@ -26,7 +26,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import NET_XMIT_DROP
 from simkernel.net.core.skb import CHECKSUM_UNNECESSARY, Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop, register
+from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop, register, release
 from simkernel.net.core.tc import handle_egress, handle_ingress
 from simkernel.net.core.xdp import do_xdp_generic
 from simkernel.net.face import NetKernel
@@ -91,7 +91,9 @@ def __dev_direct_xmit(k: NetKernel, skb: int, queue_id: int) -> Body:
     k.trace("net_dev_start_xmit", skb, device.addr)
     rc = yield k.call(device.xmit, skb, device.addr)
     k.trace("net_dev_xmit", skb, rc, device.addr, length)
-    return 0
+    if k.softirqs.due():  # local_bh_enable()
+        yield k.call("do_softirq")
+    return rc
 
 
 @kernel_function(
@@ -159,6 +161,7 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
     packet = k.net.skbs[skb]
     k.trace("netif_receive_skb", skb)
     goes_on: bool | None = None
+    heard = 0  # pt_prev: who has it already
     while goes_on is None:  # once more for each device that a program sends it in by
         dev = packet.device
         k.net.counters["received"] += 1
@@ -167,15 +170,18 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
         if k.net.programs.watches_frames and not (yield from do_xdp_generic(k, packet)):
             return 0
         if k.net.packet:
-            yield from deliver_to_taps(k, packet, None)
+            heard = yield from deliver_to_taps(k, packet, None)
         goes_on = (yield from handle_ingress(k, packet)) if k.net.clsact else True
     if not goes_on:
         return 0
     if k.net.packet:
-        yield from deliver_to_taps(k, packet, None, packet.protocol())
+        heard += yield from deliver_to_taps(k, packet, None, packet.protocol())
     if dev.receiver is not None and (yield from dev.receiver(skb)):
         return 0
     handler = k.net.packet_types.get(packet.protocol())
+    if handler is None and heard:
+        yield from release(k, packet)
+        return 0
     if handler is None:
         dev.stats["rx_dropped"] += 1
         yield drop(k, packet, SKB_DROP_REASON_UNHANDLED_PROTO)
@@ -196,9 +202,9 @@ def dev_loopback_xmit(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     return 0
 
 
-def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None, protocol: int = ETH_P_ALL) -> Steps[None]:
-    """dev_queue_xmit_nit(), deliver_ptype_list_skb(): a copy for every packet socket that listens to `protocol`."""
-    dev = packet.device
+def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None, protocol: int = ETH_P_ALL) -> Steps[int]:
+    """dev_queue_xmit_nit(), deliver_ptype_list_skb(): a copy for every packet socket that listens to `protocol`; how many."""
+    dev, heard = packet.device, 0
     for sk in list(k.net.packet):
         if sk.net is not dev.net or sk.bound_ifindex not in (0, dev.ifindex) or sk.protocol != protocol:
             continue
@@ -207,6 +213,8 @@ def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None, protocol: int =
         copy = yield from clone(k, packet)
         copy.set_pkt_type(packet.pkt_type() if kind is None else kind)
         yield k.call("packet_rcv", copy.addr, dev.addr, sk.addr, 0)
+        heard += 1
+    return heard
 
 
 def eth_type_trans(packet: Skb, dev: NetDevice) -> None:

@@ -40,10 +40,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class XdpAnswer:
-    """What a program makes of a frame: it goes on, somebody has taken it, or it goes out of these devices; without any it is dropped."""
+    """What a program makes of a frame: it goes on, somebody has taken it, its bytes are copied (`used`), or it goes out of these devices; else it is dropped."""
 
     passes: bool = False
     taken: bool = False
+    used: bool = False
     targets: tuple[NetDevice, ...] = ()
 
 

@@ -5,6 +5,7 @@ Everything about bytes and headers is in kernel memory and bpf/packet/skbuff.py'
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from arch.abi.inet import ETH_P_IP
@@ -74,6 +75,7 @@ class Skb(SkBuff):
         self.drops_seen = 0  # SOCK_SKB_CB(skb)->dropcount
         self.redirected = False  # XDP has seen it: skb->redirected
         self.fragment_size = 0  # IPCB(skb)->frag_max_size
+        self.destructor: Callable[[], None] | None = None  # told when it is freed, or its owner lets it go
         self.assigned: Owner | None = None  # a sock that a program has chosen (bpf_sk_assign)
 
     @classmethod
@@ -105,8 +107,15 @@ class Skb(SkBuff):
 
     def set_owner(self, sk: Owner | None) -> None:
         """skb->sk."""
+        self.orphan()
         self.sk = sk
         self.set("sk", sk.addr if sk else 0)
+
+    def orphan(self) -> None:
+        """skb_orphan(), as far as somebody waits for it."""
+        told, self.destructor = self.destructor, None
+        if told is not None:
+            told()
 
     def set_checksum(self, state: int, start: int = 0, offset: int = 0) -> None:
         """What is known of the transport checksum; CHECKSUM_PARTIAL: from where it is summed up, and where it goes."""

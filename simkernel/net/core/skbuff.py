@@ -63,6 +63,7 @@ def __alloc_skb(k: NetKernel, size: int, gfp_mask: int, flags: int, node: int) -
 def release(k: NetKernel, skb: Skb) -> Steps[None]:
     """__kfree_skb(): give the memory back (`yield from`)."""
     del k.net.skbs[skb.addr]
+    skb.orphan()
     k.mem.free(skb.get("head"))
     if skb.slab:
         yield k.call("kmem_cache_free", k.slab.caches["skbuff_head_cache"], skb.addr)

@@ -26,7 +26,7 @@ from arch.abi.inet import (
 )
 from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.rtnetlink import RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, AF_XDP, SOCK_RAW, SOCK_STREAM, SOL_IP
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs.cgroup import Cgroup
@@ -55,7 +55,7 @@ OBJECT_TYPE6 = {IPPROTO_TCP: "struct tcp6_sock", IPPROTO_UDP: "struct udp6_sock"
 INET = (AF_INET, AF_INET6)
 
 
-OBJECT_TYPES = {AF_UNIX: "struct unix_sock", AF_NETLINK: "struct netlink_sock"}
+OBJECT_TYPES = {AF_UNIX: "struct unix_sock", AF_NETLINK: "struct netlink_sock", AF_XDP: "struct xdp_sock"}
 
 
 def object_type(family: int, protocol: int) -> str:

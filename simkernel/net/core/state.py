@@ -6,7 +6,7 @@ table, and the namespace is part of the key.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from itertools import chain
 from random import Random
@@ -68,6 +68,8 @@ class Network(NetTables):
         self.raw: list[Sock] = []
         self.fragments = Fragments()  # packets of which pieces have come
         self.packet: list[Sock] = []
+        self.xsk_queues: dict[tuple[int, int], object] = {}  # who has a queue of a device: xdp/pool.py
+        self.locked_pages: Counter[int] = Counter()  # user_struct.locked_vm, by uid
         self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or by (namespace, abstract name)
         self.inflight: dict[Sock, int] = {}  # unix socks that were sent and not yet received: how often
         self.tot_inflight = 0  # and in all

@@ -26,6 +26,9 @@ def send_on(k: NetKernel, packet: Skb, answer: XdpAnswer) -> Steps[None]:
     """What does not go up the stack: out of devices, or dropped (`yield from`)."""
     if answer.taken:
         return
+    if answer.used:
+        yield k.call("consume_skb", packet.addr)
+        return
     if not answer.targets:
         yield drop(k, packet, SKB_DROP_REASON_XDP)
         return

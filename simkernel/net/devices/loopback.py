@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from arch.abi.inet import ARPHRD_LOOPBACK, IFF_LOOPBACK
+from arch.abi.inet import ARPHRD_LOOPBACK, ETH_HLEN, IFF_LOOPBACK
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import eth_type_trans
 from simkernel.net.core.netns import LinkKind, Net, NetDevice
 from simkernel.net.core.registry import NET_NAME_PREDICTABLE, register_netdevice, store
+from simkernel.net.core.skbuff import drop
 from simkernel.net.face import NetKernel
 
 LOOPBACK_TSO_MAX = 524280
@@ -41,6 +42,9 @@ def loopback_xmit(k: NetKernel, skb: int, dev: int) -> Body:
     """Hand the frame straight back to the receive side, without its sender."""
     packet, device = k.net.skbs[skb], k.net.devices[dev]
     packet.set_owner(None)
+    if packet.len < ETH_HLEN:  # no protocol takes half a header
+        yield drop(k, packet)
+        return 0
     eth_type_trans(packet, device)
     stats, length = device.stats, packet.len
     stats["tx_packets"] += 1

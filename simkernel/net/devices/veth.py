@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from arch.abi.inet import IFF_BROADCAST, IFF_MULTICAST
+from arch.abi.inet import ETH_HLEN, IFF_BROADCAST, IFF_MULTICAST
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import LinkKind, Net, NetDevice
+from simkernel.net.core.programs import NET_XMIT_DROP
 from simkernel.net.core.registry import netif_carrier, register_netdevice
 from simkernel.net.core.skbuff import drop
 from simkernel.net.face import NetKernel
@@ -58,13 +59,13 @@ def veth_xmit(k: NetKernel, skb: int, dev: int) -> Body:
     """Over to the other end."""
     packet, device = k.net.skbs[skb], k.net.devices[dev]
     peer, length = device.peer, packet.len
-    if peer is None:
+    if peer is None or packet.len < ETH_HLEN:
         device.stats["tx_dropped"] += 1
         yield drop(k, packet)
-        return 0
+        return NET_XMIT_DROP
     if (yield k.call("__dev_forward_skb", peer.addr, skb)):
         device.stats["tx_dropped"] += 1
-        return 0
+        return NET_XMIT_DROP
     device.stats["tx_packets"] += 1
     device.stats["tx_bytes"] += length
     peer.stats["rx_packets"] += 1

@@ -2,12 +2,8 @@
 #include "tiny.h"
 #include "tiny_bpf.h"
 #include "tiny_net.h"
+#include "tiny_xdp.h"
 
-#define LDW(d, s, o) I(BPF_LDX | BPF_MEM | BPF_W, d, s, o, 0)
-#define EVENTS "/sys/kernel/tracing/events/xdp/"
-#define LOAD_OF(code, expected) ({ attr.prog_type = BPF_PROG_TYPE_XDP, attr.expected_attach_type = expected, attr.insns = (ulong)code, attr.insn_cnt = sizeof(code) / sizeof(*code), attr.license = (ulong)"GPL"; \
-	long fd = bpf(BPF_PROG_LOAD); if (fd < 0) say("load %r\n", fd); fd; })
-#define MAP(r, fd) I(BPF_LD | BPF_DW | BPF_IMM, r, BPF_PSEUDO_MAP_FD, 0, (int)(fd)), I(0, 0, 0, 0, 0)
 static long cpus, notes, s, out;
 
 static long by_map(int key, int flags)
@@ -45,41 +41,12 @@ static long entry(unsigned cpu, unsigned size, int prog)
 	return bpf_element(BPF_MAP_UPDATE_ELEM, cpus, cpu, &value);
 }
 
-static int digit(char c) { return c >= '0' && c <= '9'; }
 static int idle(const char *from, const char *end) /* a thread that ends wakes once more, at some time */
 {
 	for (; from + 12 < end; from++)
 		if (!memcmp(from, "processed=0", 11))
 			return 1;
 	return 0;
-}
-static void traced(void) /* what the events said, without numbers of programs and maps */
-{
-	static char text[16384];
-	nap(30);
-	slurp("/sys/kernel/tracing/trace", text, sizeof(text));
-	spit("/sys/kernel/tracing/trace", "");
-	for (char *at = text; *at;) {
-		char *end = at, *from = 0;
-		while (*end && *end != '\n')
-			end++;
-		for (char *p = at; p + 4 < end && *at != '#'; p++)
-			if (!from && p[0] == ':' && p[1] == ' ' && p[2] == 'x' && p[3] == 'd')
-				from = p + 2;
-		if (from && !idle(from, end)) {
-			say("  ");
-			for (char *p = from; p < end; p++) {
-				put(*p);
-				if (*p == '=' && (p[-2] == 'i' && p[-1] == 'd')) {
-					put('N');
-					while (digit(p[1]))
-						p++;
-				}
-			}
-			say("\n");
-		}
-		at = *end ? end + 1 : end;
-	}
 }
 
 static void heard(void)
@@ -91,7 +58,7 @@ static void heard(void)
 	while ((got = sys(__NR_recvfrom, s, text, sizeof(text), 0x40, 0, 0)) >= 0)
 		say(" %d:%d", (int)got, text[got - 1]);
 	say("\n");
-	traced();
+	traced(idle);
 }
 
 static void threads(void) /* those of maps */
@@ -117,14 +84,7 @@ static void threads(void) /* those of maps */
 	say("\n");
 }
 
-static void attach(long prog)
-{
-	struct ifinfomsg *info = begin_message(RTM_SETLINK, 0, sizeof(*info));
-	info->ifi_index = 1;
-	int fd = prog, flags = 2;
-	open_nest(IFLA_XDP), attribute(IFLA_XDP_FD, &fd, 4), attribute(IFLA_XDP_FLAGS, &flags, 4), close_nest();
-	send_message("xdp");
-}
+static void attach(long prog) { xdp("lo", prog); }
 
 static struct { unsigned short f, p; unsigned a, z[2]; } to = { 2, 0x0020, 0x0100007f };
 static void sends(const char *what)

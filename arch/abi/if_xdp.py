@@ -1,0 +1,20 @@
+"""Sockets of AF_XDP.  include/uapi/linux/if_xdp.h."""
+
+from __future__ import annotations
+
+XDP_SHARED_UMEM, XDP_COPY, XDP_ZEROCOPY, XDP_USE_NEED_WAKEUP = 1, 2, 4, 8  # sxdp_flags
+XDP_UMEM_UNALIGNED_CHUNK_FLAG = 1
+SOCKADDR_XDP_SIZE = 16
+XDP_RING_NEED_WAKEUP = 1
+(
+    XDP_MMAP_OFFSETS, XDP_RX_RING, XDP_TX_RING, XDP_UMEM_REG, XDP_UMEM_FILL_RING, XDP_UMEM_COMPLETION_RING, XDP_STATISTICS,
+    XDP_OPTIONS,
+) = range(1, 9)  # fmt: skip
+UMEM_REG_V1, UMEM_REG_SIZE = 24, 28  # bytes of struct xdp_umem_reg, without and with its flags
+STATISTICS_V1, STATISTICS_SIZE = 24, 48  # of struct xdp_statistics
+MMAP_OFFSETS_V1, MMAP_OFFSETS_SIZE = 96, 128  # of struct xdp_mmap_offsets, without and with the places of flags
+XDP_OPTIONS_SIZE = 4
+XDP_PGOFF_RX_RING, XDP_PGOFF_TX_RING = 0, 0x80000000
+XDP_UMEM_PGOFF_FILL_RING, XDP_UMEM_PGOFF_COMPLETION_RING = 0x100000000, 0x180000000
+XSK_UNALIGNED_BUF_OFFSET_SHIFT = 48
+XDP_DESC_SIZE, UMEM_DESC_SIZE = 16, 8
