@@ -37,6 +37,7 @@ from arch.abi.socket import (
     MSG_PEEK,
     MSG_WAITALL,
 )
+from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import Message
@@ -69,13 +70,18 @@ def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
 
 
 def start_connect(k: NetKernel, sock: TcpSock, loops: bool) -> Body:
-    """The addresses are known: a port, the state, the SYN (`yield from`).  `loops`: the peer is on this machine."""
-    if not sock.lport:
-        sock.lport = k.net.ephemeral_port(sock.net, k.net.tcp_bound)
-        hash_port(k.net.tcp_bound, sock)
+    """The addresses are known: the state, a port, the SYN (`yield from`).  `loops`: the peer is on this machine.  EADDRNOTAVAIL."""
     sock.sync_addresses()
     sock.loops = loops
     yield k.call("tcp_set_state", sock.addr, TCP_SYN_SENT)
+    if not sock.lport:  # inet_hash_connect(): whoever saw the state change saw no port
+        try:
+            sock.lport = k.net.ephemeral_port(sock.net, k.net.tcp_bound)
+        except KernelError:
+            yield k.call("tcp_set_state", sock.addr, TCP_CLOSE)
+            raise
+        hash_port(k.net.tcp_bound, sock)
+        sock.sync_addresses()
     k.net.tcp_established[key_of(sock)] = sock
     sock.iss = sock.snd_nxt = sock.snd_una = k.random.getrandbits(32)
     return (yield k.call("tcp_connect", sock.addr))

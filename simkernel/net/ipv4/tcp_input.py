@@ -540,9 +540,21 @@ def tcp_v4_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int) -> Body:
     return (yield from request_done(k, sk, req, skb))
 
 
+def _clone_seen(k: NetKernel, listener: Sock, child: TcpSock) -> None:
+    """inet_csk_clone_lock(): as yet the child has its listener's addresses."""
+    own = child.laddr, child.lport, child.raddr, child.rport
+    child.laddr, child.lport, child.raddr, child.rport = listener.laddr, listener.lport, listener.raddr, 0
+    child.sync_addresses()
+    k.trace("inet_sock_set_state", child.addr, TCP_LISTEN, TCP_SYN_RECV)
+    child.laddr, child.lport, child.raddr, child.rport = own
+    child.sync_addresses()
+
+
 def request_done(k: NetKernel, sk: int, req: int, skb: int) -> Body:
     """The child becomes a connection in its listener's accept queue (`yield from`)."""
     listener, child = k.net.socks[sk], tcp_sk(k, req)
+    if k.tracepoints.point("inet_sock_set_state").active:
+        _clone_seen(k, listener, child)
     child.net.mib["TcpPassiveOpens"] += 1
     child.grow_buffers()
     child.last_sent_ns = k.clock.now_ns
