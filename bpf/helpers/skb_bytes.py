@@ -157,7 +157,7 @@ def bpf_flow_dissector_load_bytes(rt: Runtime, ctx: int, offset: int, to: int, l
     skb_at = KernelStruct(rt.host, ctx).read(ctx, "bpf_flow_dissector.skb")
     if offset & U32_MAX > U16_MAX or not skb_at:
         return fill(rt, to, length, EFAULT)
-    return bpf_skb_load_bytes(rt, skb_at, offset, to, length, 0)
+    return bpf_skb_load_bytes(rt, skb_at, offset, to, length)
 
 
 @prototype(
@@ -170,7 +170,7 @@ def bpf_flow_dissector_load_bytes(rt: Runtime, ctx: int, offset: int, to: int, l
 def sk_reuseport_load_bytes(rt: Runtime, ctx: int, offset: int, to: int, length: int) -> int:
     """Copy bytes of the packet for which a socket is chosen."""
     skb_at = KernelStruct(rt.host, ctx).read(ctx, "sk_reuseport_kern.skb")
-    return bpf_skb_load_bytes(rt, skb_at, offset, to, length, 0)
+    return bpf_skb_load_bytes(rt, skb_at, offset, to, length)
 
 
 @prototype(

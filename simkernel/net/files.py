@@ -73,6 +73,8 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
                 mask |= POLLPRI
             if sk.shutdown & SEND_SHUTDOWN or (isinstance(sk, TcpSock) and sk.writable):
                 mask |= POLLOUT | POLLWRNORM
+        elif isinstance(sk, TcpSock) and sk.deferred:  # the SYN waits for data
+            mask |= POLLOUT | POLLWRNORM
         return mask
     if sk.shutdown & RCV_SHUTDOWN:
         mask |= POLLRDHUP | POLLIN | POLLRDNORM

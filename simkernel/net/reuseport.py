@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from arch.abi.errno import EINVAL, ENOENT
 from arch.abi.inet import TCP_ESTABLISHED
 from arch.abi.socket import SO_DETACH_REUSEPORT_BPF, SOCK_STREAM
+from simkernel.kernel.face import Steps
 from simkernel.net.core.programs import Choice
 from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import PortTable, Sock
 from simkernel.net.face import NetKernel
 
@@ -39,6 +41,14 @@ def leave_group(sk: Sock, table: PortTable) -> None:
     sk.drop_reuseport()
 
 
+def stop_in_group(sk: Sock, table: PortTable) -> None:
+    """reuseport_stop_listen_sock(): the others go on with the program; without any it waits for the next listen(2)."""
+    sk.group_port = sk.lport
+    others = [other for other in group_of(sk, table.get((sk.net, sk.lport), ())) if other is not sk]
+    if sk.reuseport_prog is not None and others:
+        others[0].reuseport_prog, sk.reuseport_prog = sk.reuseport_prog, None
+
+
 def in_group(sk: Sock) -> bool:
     """It has a struct sock_reuseport: SO_REUSEPORT, and a port."""
     return sk.reuseport and bool(sk.lport)
@@ -60,6 +70,44 @@ def select(k: NetKernel, sk: Sock, socks: Sequence[Sock], four: Four, packet: Sk
     if chosen is not None:
         return chosen.sock
     return group[number * len(group) >> 32] if group else sk
+
+
+def migrate(k: NetKernel, sk: Sock, moving: Sock, packet: Skb | None) -> Steps[Sock | None]:
+    """reuseport_migrate_sock(): who of its group takes over a connection of a listener that has stopped (`yield from`).
+
+    A program that may say so is asked (BPF_SK_REUSEPORT_SELECT_OR_MIGRATE), without one net.ipv4.tcp_migrate_req.  None: nobody.
+    """
+    group = [one for one in group_of(sk, k.net.tcp_listen.get((sk.net, moving.lport), ())) if one is not sk]
+    asked_for = int(sk.net.sysctl["ipv4.tcp_migrate_req"])
+    if not sk.reuseport or not group:
+        sk.net.mib["TCPMigrateReqFailure"] += bool(sk.reuseport and asked_for)
+        return None
+    number = hash_of((moving.raddr, moving.rport, moving.laddr, moving.lport))
+    empty = (yield from new_skb(k, 0)) if packet is None else None
+    asked = packet or empty
+    assert asked is not None
+    chosen = k.net.programs.migrate(sk, [*group, sk], moving, asked, number)
+    if empty is not None:
+        yield k.call("consume_skb", empty.addr)
+    if chosen is not None and not chosen.group:
+        sk.net.mib["TCPMigrateReqFailure"] += chosen.sock is None
+        return chosen.sock
+    if chosen is None and not asked_for:
+        return None
+    return group[number * len(group) >> 32]
+
+
+def queue(listener: Sock, child: Sock) -> None:
+    """inet_csk_reqsk_queue_add()."""
+    listener.accept_queue.append(child)
+    listener.view.sk_ack_backlog = len(listener.accept_queue)
+
+
+def take_over(listener: Sock, child: Sock) -> None:
+    """A connection that nobody has accepted waits at another listener now, whose sleepers are not told."""
+    child.listener = listener
+    listener.net.mib["TCPMigrateReqSuccess"] += 1
+    queue(listener, child)
 
 
 def set_reuseport_program(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:

@@ -260,6 +260,9 @@ class CgroupNet(_Base, NetPrograms):
     def reuseport(self, sk: Sock, group: list[Sock], skb: Skb, number: int) -> Choice | None:
         return self.choosers.reuseport(sk, group, skb, number)
 
+    def migrate(self, sk: Sock, group: list[Sock], moving: Sock, skb: Skb, number: int) -> Choice | None:
+        return self.choosers.migrate(sk, group, moving, skb, number)
+
     def reuseport_program(self, fd: int) -> ReuseportProgram:
         return reuseport_program(self.bpf, fd)
 

@@ -6,7 +6,7 @@ net/core/filter.c and include/linux/filter.h of Linux 6.1: BPF_PROG_SK_LOOKUP_RU
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL
-from arch.abi.inet import IN6_ADDR_SIZE
+from arch.abi.inet import IN6_ADDR_SIZE, TCP_NEW_SYN_RECV
 from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
 from bpf import uapi
@@ -17,6 +17,7 @@ from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import Choice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
+from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.reuseport import Four
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.sockfilter import SocketFilter
@@ -98,6 +99,33 @@ class Choosers:
         if prog.type == uapi.BPF_PROG_TYPE_SOCKET_FILTER:
             place = prog.run(skb.addr)
             return Choice(group[place]) if place < len(group) else None
+        answer, chosen = self._run_reuseport(prog, sk, skb, number, 0)
+        if answer != uapi.SK_PASS:
+            return Choice(None)
+        return Choice(self._sock(chosen)) if chosen else None
+
+    def migrate(self, sk: Sock, group: list[Sock], moving: Sock, skb: Skb, number: int) -> Choice | None:
+        """reuseport_migrate_sock() with a program; where it names nobody, the group decides."""
+        attached = next((one.reuseport_prog for one in group if one.reuseport_prog is not None), None)
+        if not isinstance(attached, ReuseportProgram):
+            return None
+        prog = attached.prog
+        if prog.expected_attach_type != uapi.BPF_SK_REUSEPORT_SELECT_OR_MIGRATE:
+            return None
+        common = moving.view["__sk_common"]
+        state = common.skc_state
+        if isinstance(moving, TcpSock) and moving.is_request:
+            common.skc_state = TCP_NEW_SYN_RECV
+        try:
+            answer, chosen = self._run_reuseport(prog, sk, skb, number, moving.addr)
+        finally:
+            common.skc_state = state
+        if answer != uapi.SK_PASS:
+            return Choice(None)
+        return Choice(self._sock(chosen)) if chosen else Choice(None, group=True)
+
+    def _run_reuseport(self, prog: BpfProg, sk: Sock, skb: Skb, number: int, moving: int) -> tuple[int, int]:
+        """bpf_run_sk_reuseport(): what it answers, and the sock that it names."""
         kernel, owner = self.bpf.host.structs, skb.get("sk")
         with self.bpf.scratch(kernel.sizeof(REUSEPORT)) as address:
             ctx = KernelStruct(self.bpf.host, address)
@@ -105,13 +133,11 @@ class Choosers:
             any_address = not any(sk.laddr)
             values = {"skb": skb.addr, "sk": sk.addr, "hash": number, "bind_inany": int(any_address),
                       "data_end": skb.data + skb.get("len") - skb.get("data_len")}  # fmt: skip
+            if kernel.has(f"{REUSEPORT}.migrating_sk"):  # since 5.14
+                values["migrating_sk"] = moving
             for name, value in values.items():
                 ctx.set(name, value)
             try:
-                answer = prog.run(ctx.addr)
+                return prog.run(ctx.addr), ctx.get("selected_sk")
             finally:
                 skb.set("sk", owner)
-            if answer != uapi.SK_PASS:
-                return Choice(None)
-            chosen = ctx.get("selected_sk")
-            return Choice(self._sock(chosen)) if chosen else None

@@ -173,7 +173,7 @@ class Sockets:
         if not in_group(other) or other.state == TCP_ESTABLISHED:
             return ENOENT if sockarray else EINVAL
         table = self.k.net.tcp_listen if isinstance(found, TcpSock) else self.k.net.udp
-        if other is found or other in group_of(found, table.get((found.net, found.lport), ())):
+        if other is found or other in group_of(found, table.get((found.net, found.lport or found.group_port), ())):
             return 0
         if found.protocol != other.protocol:
             return EPROTOTYPE

@@ -197,6 +197,10 @@ class NetPrograms:
         """bpf_run_sk_reuseport(), run_bpf_filter(): what the group's program says.  None: there is none, or no answer."""
         return None
 
+    def migrate(self, sk: Sock, group: list[Sock], moving: Sock, skb: Skb, number: int) -> Choice | None:
+        """The same about a connection whose listener has stopped.  None: no program that is asked that."""
+        return None
+
     def reuseport_program(self, fd: int) -> Filter:
         """SO_ATTACH_REUSEPORT_EBPF.  KernelError."""
         raise KernelError(EOPNOTSUPP, "no programs on this machine")

@@ -158,6 +158,7 @@ class Sock:
         self.structs: dict[tuple[int, int], bytes] = {}  # options that are structs
         self.filter: Filter | None = None
         self.reuseport_prog: Filter | None = None  # of its group
+        self.group_port = 0  # of a listener that has stopped: where its group is, which takes its requests over
         self.congestion_name = "cubic"  # TCP_CONGESTION
         self.cgroup = self.tables.cgroup_of_maker()  # sk_cgrp_data
         self.rcvtimeo: int | None = None  # SO_RCVTIMEO in ns; None waits for ever

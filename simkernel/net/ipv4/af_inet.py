@@ -368,7 +368,11 @@ def inet_shutdown(k: NetKernel, sock: int, how: int) -> Body:
     if sk.type != SOCK_STREAM and sk.state != TCP_ESTABLISHED:
         return -ENOTCONN
     if sk.state == TCP_LISTEN:
-        return -ENOTCONN if not bits & RCV_SHUTDOWN else 0
+        if not bits & RCV_SHUTDOWN:
+            return -ENOTCONN
+        ret = yield k.call("tcp_disconnect", sk.addr, 0)
+        yield k.wake(sk.wq)
+        return ret
     sk.set_shutdown(bits)
     if sk.type == SOCK_STREAM:
         yield k.call("tcp_shutdown", sk.addr, bits)

@@ -46,9 +46,11 @@ from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, 
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.ip_output import source_for
+from simkernel.net.ipv4.tcp_fastopen import CLIENT_ENABLE, data_of_syn, switches, waits_for_data
 from simkernel.net.ipv4.tcp_output import push, transmit
 from simkernel.net.ipv4.tcp_sock import ACK, RST, TcpSock, before, key_of, tcp_sk, unhash
 from simkernel.net.ipv4.tcp_urgent import copied_seq, is_inline, mark_urgent, pass_over, receive_urgent, to_the_mark
+from simkernel.net.reuseport import migrate, stop_in_group, take_over
 
 
 @kernel_function(
@@ -84,6 +86,9 @@ def start_connect(k: NetKernel, sock: TcpSock, loops: bool) -> Body:
         sock.sync_addresses()
     k.net.tcp_established[key_of(sock)] = sock
     sock.iss = sock.snd_nxt = sock.snd_una = k.random.getrandbits(32)
+    sock.deferred = waits_for_data(sock)
+    if sock.deferred:
+        return 0
     return (yield k.call("tcp_connect", sock.addr))
 
 
@@ -105,6 +110,8 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
             sk.held = None
         if ret < 0:
             return ret
+        if isinstance(sk, TcpSock) and sk.deferred:
+            return 0
         if nonblocking:  # whatever the answer: Linux looks at it when the caller lets go of the socket
             return -EINPROGRESS
     else:
@@ -147,6 +154,8 @@ def inet_csk_accept(k: NetKernel, sk: int, flags: int, err: int, kern: int) -> B
     sock = k.net.socks[sk]
     end = until(sock)
     while not sock.accept_queue:
+        if sock.state != TCP_LISTEN:
+            return -EINVAL
         if flags & MSG_DONTWAIT:
             return -EAGAIN
         ret = yield from sleep(k, sock.wq, end, exclusive=True)
@@ -168,14 +177,30 @@ def tcp_sendmsg(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     return (yield k.call("tcp_sendmsg_locked", sk, msg, size))
 
 
-TFO_CLIENT_ENABLE = 1  # of the sysctl tcp_fastopen
 LEAST_ADDRESS = {AF_INET: 16, AF_INET6: 24}  # bytes: sizeof(struct sockaddr_in), SIN6_LEN_RFC2133
 
 
 def _connect_first(k: NetKernel, sock: TcpSock, message: Message) -> Steps[int]:
-    """tcp_sendmsg_fastopen(): nobody has a cookie here, so what is sent goes behind the handshake."""
+    """tcp_sendmsg_fastopen(): bytes that went with the SYN; none to those that would ask for a cookie, which nobody has here."""
+    sock.syn_data = data_of_syn(sock, message.data)
+    try:
+        if sock.deferred:
+            sock.deferred = False
+            yield k.call("tcp_connect", sock.addr)
+            ret = -EINPROGRESS if message.flags & MSG_DONTWAIT else (yield from _wait_connected(k, sock))
+            ret = ret or (-sock.take_error() if sock.err else 0)
+            sock.connecting = sock.state == TCP_SYN_SENT
+        else:
+            ret = yield from _connect(k, sock, message)
+        return len(sock.syn_data) if ret == 0 or (ret == -EINPROGRESS and sock.syn_data) else ret
+    finally:
+        sock.syn_data = b""
+
+
+def _connect(k: NetKernel, sock: TcpSock, message: Message) -> Steps[int]:
+    """To whom the message is for."""
     family = int.from_bytes(message.name[:2], k.mem.byteorder) if len(message.name) >= 2 else AF_INET
-    if not int(sock.net.sysctl["ipv4.tcp_fastopen"]) & TFO_CLIENT_ENABLE or family == AF_UNSPEC:
+    if not switches(sock) & CLIENT_ENABLE or family == AF_UNSPEC:
         return -EOPNOTSUPP
     if sock.state == TCP_CLOSE and len(message.name) < LEAST_ADDRESS[sock.family]:
         return -EINVAL
@@ -193,18 +218,20 @@ def _connect_first(k: NetKernel, sock: TcpSock, message: Message) -> Steps[int]:
 def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     """The work of tcp_sendmsg with the sock locked."""
     sock, message = tcp_sk(k, sk), k.net.messages[msg]
-    if message.flags & MSG_FASTOPEN:
-        ret = yield from _connect_first(k, sock, message)
-        if ret < 0:
-            return ret
     sent = 0
+    if message.flags & MSG_FASTOPEN or sock.deferred:
+        sent = yield from _connect_first(k, sock, message)
+        if sent < 0:
+            return sent
+        if sock.state == TCP_SYN_SENT:
+            return sent
     end = until(sock, sending=True)
     while sent < size:
         if sock.err:
             return sent or -sock.take_error()
         if sock.shutdown & SEND_SHUTDOWN:
             return sent or -EPIPE
-        if sock.state not in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
+        if sock.state not in (TCP_ESTABLISHED, TCP_CLOSE_WAIT) and not sock.fast_opened:
             return sent or (-EPIPE if sock.state != TCP_SYN_SENT else -EAGAIN)
         room = sock.sndbuf - sock.queued
         if room <= 0:
@@ -325,6 +352,10 @@ def send_fin(k: NetKernel, sk: Sock) -> Steps[None]:
 def _stop_listening(k: NetKernel, sock: TcpSock) -> Steps[None]:
     """inet_csk_listen_stop(): who was not accepted is told so."""
     for child in list(sock.accept_queue):
+        other = yield from migrate(k, sock, child, None)
+        if other is not None:
+            take_over(other, child)
+            continue
         child.listener = None
         child.dead = True
         yield from transmit(k, tcp_sk(k, child.addr), RST | ACK)
@@ -337,8 +368,11 @@ def _stop_listening(k: NetKernel, sock: TcpSock) -> Steps[None]:
 def tcp_disconnect(k: NetKernel, sk: int, flags: int) -> Body:
     """connect(2) to nobody: the connection is over, the socket can be connected again."""
     sock = tcp_sk(k, sk)
-    if sock.state == TCP_LISTEN:
+    listened = sock.state == TCP_LISTEN
+    if listened:
+        yield k.call("tcp_set_state", sk, TCP_CLOSE)
         yield from _stop_listening(k, sock)
+        stop_in_group(sock, k.net.tcp_listen)
     elif sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
         sock.unsent.clear()
         yield from transmit(k, sock, RST | ACK)
@@ -352,6 +386,10 @@ def tcp_disconnect(k: NetKernel, sk: int, flags: int) -> Body:
     sock.connecting = False
     if sock.state != TCP_CLOSE:
         yield k.call("tcp_set_state", sk, TCP_CLOSE)
+    if listened and sock.port_locked:
+        hash_port(k.net.tcp_bound, sock)  # the port that bind(2) named stays its own
+    elif listened:
+        sock.lport = 0  # inet_put_port()
     sock.raddr, sock.rport = sock.any_address, 0
     if not sock.address_locked:
         sock.laddr = sock.any_address
@@ -372,6 +410,7 @@ def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
         sock.charge(-packet.truesize)
         yield k.call("consume_skb", packet.addr)
     if sock.state == TCP_LISTEN:
+        yield k.call("tcp_set_state", sk, TCP_CLOSE)
         yield from _stop_listening(k, sock)
     sock.dead = True
     if unread and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):

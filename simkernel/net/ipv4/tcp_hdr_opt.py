@@ -30,6 +30,13 @@ TCPOPT_EXP, FASTOPEN_MAGIC = 254, b"\xf9\x89"
 KNOWN = (2, 3, 4, 5, 8, 19, 34)  # MSS, window, SACK permitted, SACK, timestamps, MD5, fast open
 
 
+def headers_of(packet: Skb, kind: int) -> bytes:
+    """tcp_reqsk_record_syn(): the headers of network and transport, with kind 2 that of the device before them."""
+    at = packet.network_header() if kind == 1 else packet.mac_header()
+    end = packet.data + (packet.packet()[12] >> 4) * 4
+    return bytes(packet.mem.read(at, end - at))
+
+
 def _note_flags(packet: Skb, flags: int) -> None:
     """TCP_SKB_CB(skb)->tcp_flags."""
     packet.mem.write_uint(packet.at("cb") + packet.kernel.offset("tcp_skb_cb.tcp_flags"), 1, flags)

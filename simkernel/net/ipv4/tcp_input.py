@@ -41,7 +41,8 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_cong import inherited_control
-from simkernel.net.ipv4.tcp_hdr_opt import show, show_header
+from simkernel.net.ipv4.tcp_fastopen import accepts, answers_syn
+from simkernel.net.ipv4.tcp_hdr_opt import headers_of, show, show_header
 from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, initial_timeout, push, send_reset, transmit
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
@@ -62,9 +63,9 @@ from simkernel.net.ipv4.tcp_sock import (
     key_of,
     tcp_sk,
 )
-from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS
+from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS, still_wanted
 from simkernel.net.ipv4.tcp_urgent import take_urgent
-from simkernel.net.reuseport import Four, choose, select
+from simkernel.net.reuseport import Four, choose, queue, select
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
 
@@ -92,6 +93,8 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
         yield from answer_for_closed(k, packet, closed)
         yield k.call("consume_skb", skb)
         return 0
+    if sk is not None and not body[13] & (SYN | RST) and not (yield from still_wanted(k, sk, packet)):
+        sk = None
     if sk is None:
         sk = lookup_listener(k, net, (source, sport, destination, dport), packet.iif, packet)
     if sk is None:
@@ -407,11 +410,14 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
         yield k.call("tcp_reset", sk, skb)
         return 0
     if sock.state == TCP_SYN_SENT:
-        if segment.flags & (SYN | ACK) == SYN | ACK and segment.ack == sock.snd_nxt:
+        if segment.flags & (SYN | ACK) == SYN | ACK and answers_syn(sock, segment.ack):
             sock.rcv_nxt = (segment.seq + 1) & U32_MAX
             yield from take_ack(k, sock, segment)
             yield k.call("tcp_finish_connect", sk, skb)
-            yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
+            if sock.sent:  # tcp_rcv_fastopen_synack(): what came with the SYN was not taken
+                yield k.call("tcp_retransmit_skb", sk, 0, 1)
+            else:
+                yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
         return 0
     if segment.flags & SYN:  # our SYN-ACK, or the ACK of the peer's, was lost
         yield from _syn_again(k, sock)
@@ -421,7 +427,10 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     if k.net.socks.get(sk) is not sock:
         return 0
     acked = segment.flags & ACK and sock.all_acked
-    if sock.state == TCP_SYN_RECV and acked:
+    if sock.state == TCP_SYN_RECV and acked and sock.fast_opened:  # tcp_rcv_synrecv_state_fastopen()
+        yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
+        yield k.wake(sock.wq)
+    elif sock.state == TCP_SYN_RECV and acked:
         assert sock.listener is not None
         if sock.family == AF_INET:
             yield k.call("tcp_v4_syn_recv_sock", sock.listener.addr, skb, sk)
@@ -519,16 +528,26 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     child.view["__sk_common"].skc_state = TCP_SYN_RECV
     k.net.tcp_established[key_of(child)] = child
     child.syn = packet
+    if accepts(listener, segment):
+        yield from _open_fast(k, child, packet, segment)
     yield from transmit(k, child, SYN | ACK)
     child.syn = None
+    if child.fast_opened:
+        queue(listener, child)
+        yield k.call("sock_def_readable", sk)
     return 0
 
 
-def headers_of(packet: Skb, kind: int) -> bytes:
-    """tcp_reqsk_record_syn(): the headers of network and transport, with kind 2 that of the device before them."""
-    at = packet.network_header() if kind == 1 else packet.mac_header()
-    end = packet.data + (packet.packet()[12] >> 4) * 4
-    return bytes(packet.mem.read(at, end - at))
+def _open_fast(k: NetKernel, child: TcpSock, packet: Skb, segment: Segment) -> Steps[None]:
+    """tcp_fastopen_create_child(): a connection at once, with what came with its SYN to be read."""
+    child.fast_opened = True
+    child.net.mib["TcpPassiveOpens"] += 1
+    child.net.mib["TCPFastOpenPassive"] += 1
+    child.grow_buffers()
+    show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, packet)
+    child.init_congestion()
+    packet.set_owner(child)
+    yield from _in_order(k, child, packet, segment)
 
 
 @kernel_function(
@@ -563,8 +582,7 @@ def request_done(k: NetKernel, sk: int, req: int, skb: int) -> Body:
     child.store()
     show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     child.init_congestion()
-    listener.accept_queue.append(child)
-    listener.view.sk_ack_backlog = len(listener.accept_queue)
+    queue(listener, child)
     yield k.call("sock_def_readable", sk)
     return req
 

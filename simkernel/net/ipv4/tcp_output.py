@@ -105,6 +105,17 @@ def tcp_connect(k: NetKernel, sk: int) -> Body:
         yield k.call("tcp_finish_connect", sk, 0)
         return 0
     sock.net.mib["TcpActiveOpens"] += 1
+    if sock.syn_data:
+        now = k.clock.now_ns
+        syn = Sent(sock.snd_nxt, b"", SYN, now)  # two entries to be acknowledged: what is sent again is the SYN alone
+        more = Sent(syn.end, sock.syn_data, ACK | PSH, now)
+        sock.sent += (syn, more)
+        sock.sent_bytes += len(more.data)
+        sock.snd_nxt = more.end
+        sock.store()
+        arm_retransmit(k, sock)
+        yield from send_segment(k, sock, SYN, syn.seq, more.data)
+        return 0
     yield from transmit(k, sock, SYN)
     return 0
 

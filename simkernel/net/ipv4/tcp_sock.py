@@ -187,6 +187,9 @@ class TcpSock(Sock):
         self.last_received_ns = self.last_ack_ns = self.last_sent_ns
         self.overflowed_ns: int | None = None  # of a listener: when it gave a SYN cookie last
         self.saw_unknown = False  # rx_opt: the last options held one that TCP does not know
+        self.syn_data = b""  # what goes with our SYN
+        self.deferred = False  # connect(2) was called, the SYN waits for the first send
+        self.fast_opened = False  # a connection from its SYN on: what came with that can be read already
         self.syn: Skb | None = None  # of a request: while it is answered for the first time
         self.saved_syn_length = 0  # of those without the device's
         self.saved_syn: bytes | None = None  # TCP_SAVED_SYN: the headers that the connection began with
@@ -195,6 +198,11 @@ class TcpSock(Sock):
         k.timers.setup(self.timer, "tcp_write_timer", self.addr)
         self._init_other_timers()
         self.store()
+
+    @property
+    def is_request(self) -> bool:
+        """As yet a struct request_sock (TCP_NEW_SYN_RECV)."""
+        return self.state == TCP_SYN_RECV and not self.fast_opened
 
     def _init_other_timers(self) -> None:
         """tcp_init_xmit_timers(): those that nothing here starts, for who listens."""

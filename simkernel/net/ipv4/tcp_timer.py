@@ -7,9 +7,12 @@ from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_RECV, TCP_SYN_SENT
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_output import TCP_RTO_MAX_NS, arm_retransmit, send_segment
 from simkernel.net.ipv4.tcp_sock import ACK, CaEvent, CaState, Pending, TcpSock, tcp_sk
+from simkernel.net.reuseport import migrate
 
 TCP_SYN_RETRIES = 6  # net.ipv4.tcp_syn_retries: 127 s in all
 TCP_SYNACK_RETRIES = 5
@@ -60,6 +63,8 @@ def retries(sk: TcpSock) -> int:
 def tcp_retransmit_timer(k: NetKernel, sk: int) -> Body:
     """Nothing came back in time: as if all on the way were lost."""
     sock = tcp_sk(k, sk)
+    if sock.is_request and not (yield from still_wanted(k, sock, None)):  # reqsk_timer_handler()
+        return 0
     if sock.retransmits >= retries(sock):
         yield from give_up(k, sock)
         return 0
@@ -71,6 +76,20 @@ def tcp_retransmit_timer(k: NetKernel, sk: int) -> Body:
         arm_retransmit(k, sock)
         sock.store()
     return 0
+
+
+def still_wanted(k: NetKernel, sk: Sock, packet: Skb | None) -> Steps[bool]:
+    """A request whose listener has stopped goes on at another of its group, or goes (`yield from`)."""
+    if not isinstance(sk, TcpSock) or not sk.is_request or sk.listener is None or sk.listener.state == TCP_LISTEN:
+        return True
+    other = yield from migrate(k, sk.listener, sk, packet)
+    if other is not None:
+        sk.listener = other
+        sk.net.mib["TCPMigrateReqSuccess"] += 1
+        return True
+    sk.dead = True  # inet_csk_reqsk_queue_drop()
+    yield k.call("tcp_done", sk.addr)
+    return False
 
 
 def enter_loss(sk: TcpSock) -> None:
@@ -87,7 +106,7 @@ def enter_loss(sk: TcpSock) -> None:
 
 def give_up(k: NetKernel, sk: TcpSock) -> Steps[None]:
     """tcp_write_err()."""
-    if sk.state == TCP_SYN_RECV:  # a request that nobody has accepted
+    if sk.is_request:
         sk.dead = True
     else:
         sk.set_error(ETIMEDOUT)
