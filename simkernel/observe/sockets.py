@@ -16,7 +16,7 @@ from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import INET, Sock
 from simkernel.net.ipv4.af_inet import BIND_FROM_BPF, bind_inet
-from simkernel.net.ipv4.tcp_input import lookup_listener
+from simkernel.net.ipv4.inet_hashtables import lookup_listener
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.udp import lookup
 from simkernel.net.ipv6.af_inet6 import bind_inet6

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from arch.abi.errno import ECONNREFUSED, ECONNRESET, EPIPE
 from arch.abi.inet import (
-    IPPROTO_TCP,
     TCP_CLOSE,
     TCP_CLOSE_WAIT,
     TCP_CLOSING,
@@ -25,7 +24,6 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import deliver, filtered, stolen
 from simkernel.net.core.message import scope_of
-from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB,
     BPF_SOCK_OPS_NEEDS_ECN,
@@ -36,10 +34,11 @@ from simkernel.net.core.programs import (
 from simkernel.net.core.security import allowed, connection_asked, connection_made, unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
-from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait, is_any
+from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
+from simkernel.net.ipv4.inet_hashtables import lookup_listener
 from simkernel.net.ipv4.tcp_cong import inherited_control
 from simkernel.net.ipv4.tcp_fastopen import accepts, answers_syn
 from simkernel.net.ipv4.tcp_hdr_opt import headers_of, show, show_header
@@ -65,7 +64,7 @@ from simkernel.net.ipv4.tcp_sock import (
 )
 from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS, still_wanted
 from simkernel.net.ipv4.tcp_urgent import take_urgent
-from simkernel.net.reuseport import Four, choose, queue, select
+from simkernel.net.reuseport import queue
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
 
@@ -108,31 +107,6 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
         sk.held.append((do_rcv, skb))
         return 0
     return (yield k.call(do_rcv, sk.addr, skb))
-
-
-def lookup_listener(k: NetKernel, net: Net, four: Four, iif: int, packet: Skb | None = None) -> Sock | None:
-    """__inet_lookup_listener(): the one that a program of the namespace chooses, or the best match, or one of its group."""
-    source, sport, destination, dport = four
-    chosen = k.net.programs.sk_lookup(net, IPPROTO_TCP, source, sport, destination, dport, iif)
-    if chosen is not None:
-        return choose(k, chosen, k.net.tcp_listen, four, packet)
-    listeners = k.net.tcp_listen.get((net, dport), ())
-    sk = max((s for s in listeners if fits(s, destination)), key=fitness, default=None)
-    return select(k, sk, listeners, four, packet) if sk is not None and sk.reuseport else sk
-
-
-def fits(sk: Sock, destination: bytes) -> bool:
-    """Does a listener hear of what is sent to an address?"""
-    if sk.laddr == destination:
-        return True
-    if not is_any(sk.laddr):
-        return False
-    return len(sk.laddr) == len(destination) or (len(sk.laddr) > len(destination) and not sk.v6only)
-
-
-def fitness(sk: Sock) -> tuple[bool, bool]:
-    """compute_score(): the very address before any, its own family before both."""
-    return not is_any(sk.laddr), sk.family == AF_INET
 
 
 @kernel_function("int tcp_v4_do_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
