@@ -5,12 +5,12 @@ from __future__ import annotations
 from arch.abi.inet import TCP_SYN_RECV
 from arch.abi.socket import SOL_TCP
 from simkernel.net.core.sock import Sock
+from simkernel.net.ipv4.tcp_hdr_opt import MAX_TCP_OPTION_SPACE
+from simkernel.net.ipv4.tcp_options import TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_FASTOPEN_NO_COOKIE
 from simkernel.net.ipv4.tcp_sock import Segment, TcpSock, before
 
 # net.ipv4.tcp_fastopen: TFO_*
 CLIENT_ENABLE, SERVER_ENABLE, CLIENT_NO_COOKIE, SERVER_COOKIE_NOT_REQD, SERVER_WO_SOCKOPT1 = 1, 2, 4, 0x200, 0x400
-TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_FASTOPEN_NO_COOKIE = 23, 30, 34
-MAX_TCP_OPTION_SPACE = 40
 
 
 def switches(sk: Sock) -> int:
