@@ -184,6 +184,7 @@ READ_ONLY = {
     SO_BPF_EXTENSIONS,
 }
 # struct sock members that programs read, by option; values that options have at first where that is not 0
+COMMON_BITS = {SO_REUSEADDR: "skc_reuse", SO_REUSEPORT: "skc_reuseport"}  # members of struct sock_common
 MEMBERS = {SO_PRIORITY: "sk_priority", SO_MARK: "sk_mark", SO_RCVLOWAT: "sk_rcvlowat"}
 FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_INCOMING_CPU): -1}
 BUFFER_MAX = 212992
@@ -307,6 +308,9 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
     member = MEMBERS.get(optname)
     if member is not None and k.types.has_member("struct sock", member):
         setattr(sk.view, member, value & 0xFFFFFFFF)
+    common = COMMON_BITS.get(optname)
+    if common is not None:
+        setattr(sk.view["__sk_common"], common, value)
     return 0
 
 

@@ -1,7 +1,6 @@
 """Debian's libbpf-tools, the BPF objects inside its programs, on the simulated kernel.
 
     python -m tests.simkernel.loader.libbpf_tools [TOOL ...]     one line per tool
-    python -m tests.simkernel.loader.libbpf_tools --doc           writes docs/libbpf-tools.md
 
 The package is fetched from the distribution's archive and unpacked into a cache outside the tree; nothing of it is kept
 here.  Each tool's user-space half is replaced by a row below: what it switches on before loading, what it
@@ -448,24 +447,6 @@ def _gc(trial: Trial) -> None:
         obj.links.append(attach_usdt(obj, obj.programs[program], "/samples/server", "server", probe))
 
 
-def document(results: dict[str, tuple[str, str]]) -> str:
-    """The table in docs/."""
-    right = sum(stage == "right" for stage, _ in results.values())
-    attached = sum(stage in ("right", "attached") for stage, _ in results.values())
-    lines = [
-        "# libbpf-tools on the simulated kernel",
-        "",
-        "Made by `python -m tests.simkernel.loader.libbpf_tools --doc`.  The BPF objects inside the programs of Debian's package",
-        f"libbpf-tools {VERSION} on a machine with kernel 6.1, x86_64; one scripted workload.  Of {len(results)} tools",
-        f"{attached} load and attach, and for {right} of them what they report of the workload is checked.",
-        "",
-        "| tool | came to | seen, or why not |",
-        "|---|---|---|",
-    ]
-    lines += [f"| {name} | {stage} | {seen.replace('|', '/')[:140]} |" for name, (stage, seen) in results.items()]
-    return "\n".join(lines) + "\n"
-
-
 def main(arguments: list[str]) -> int:
     found = objects()
     if not found:
@@ -480,8 +461,6 @@ def main(arguments: list[str]) -> int:
         if TOOLS[name].why_not and results[name][0] not in ("right", "attached"):
             results[name] = (results[name][0], TOOLS[name].why_not)
         print(f"{name:14} {results[name][0]:9} {results[name][1]}", flush=True)
-    if "--doc" in arguments:
-        (ROOT / "docs" / "libbpf-tools.md").write_text(document(results))
     return 0
 
 
