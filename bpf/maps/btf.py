@@ -72,7 +72,10 @@ def _check_members_before_6_2(new: BpfMap, btf: Btf, value_type: BtfType, vmlinu
 
 
 def _check_kptrs(new: BpfMap, btf: Btf, value_type: BtfType, vmlinux: Btf | None) -> None:
-    kptrs = find_kptrs(btf, value_type, vmlinux)
+    try:
+        kptrs = find_kptrs(btf, value_type, vmlinux)
+    except KernelError:  # IS_ERR_OR_NULL(map->kptr_off_tab): as if there were none
+        return
     if not kptrs:
         return
     if not new.bpf.capable("bpf"):
