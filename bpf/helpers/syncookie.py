@@ -1,83 +1,32 @@
-"""SYN cookies that programs make and check, for a listener and without one.  net/core/filter.c, net/ipv4/syncookies.c of Linux 6.1.
-
-A cookie holds the number of a segment size, hidden by a hash of the addresses, the ports and the first sequence number.
-The hash is ours: Linux's has a key that is drawn at boot.
-"""
+"""SYN cookies that programs make and check, for a listener and without one.  net/core/filter.c, net/ipv4/syncookies.c of Linux 6.1."""
 
 from __future__ import annotations
 
-import hashlib
-
 from arch.abi.errno import EACCES, EINVAL, ENOENT, EPROTONOSUPPORT
-from arch.abi.inet import IPPROTO_TCP, TCP_HEADER_SIZE, TCP_LISTEN, TCPOPT_EOL, TCPOPT_MSS, TCPOPT_NOP
+from arch.abi.inet import IPPROTO_TCP, TCP_HEADER_SIZE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import AF_INET6
 from bpf.face import SynQueue
 from bpf.helpers import Runtime, prototype
 from bpf.packet.skbuff import Sock
+from bpf.packet.syncookie import IPV4, IPV6, Sizes, check_cookie, make_cookie
 
-COOKIEBITS = 24
-COOKIEMASK = (1 << COOKIEBITS) - 1
-MAX_SYNCOOKIE_AGE = 2
 COOKIES_ALWAYS = 2  # net.ipv4.tcp_syncookies
-MINUTE_NS = 60 * 1_000_000_000
-# Segment sizes that a cookie can say, and what is taken where the SYN has none.
-IPV4 = ((536, 1300, 1440, 1460), 536)
-IPV6 = ((1220, 1420, 1440, 8940), 1220)
-Sizes = tuple[tuple[int, ...], int]
-
-
-def _hash(addresses: bytes, ports: bytes, count: int, which: int) -> int:
-    raw = addresses + ports + count.to_bytes(8, "little") + bytes([which])
-    return int.from_bytes(hashlib.blake2s(raw, digest_size=4).digest(), "little")
-
-
-def _minutes(rt: Runtime) -> int:
-    """tcp_cookie_time()."""
-    return rt.host.now_ns() // MINUTE_NS
-
-
-def _mss_option(options: bytes) -> int:
-    """tcp_parse_mss_option(): 0 without."""
-    at = 0
-    while at < len(options) and options[at] != TCPOPT_EOL:
-        if options[at] == TCPOPT_NOP:
-            at += 1
-            continue
-        length = options[at + 1] if at + 1 < len(options) else 0
-        if length < 2 or at + length > len(options):
-            return 0
-        if options[at] == TCPOPT_MSS and length == 4:
-            return int.from_bytes(options[at + 2 : at + 4], "big")
-        at += length
-    return 0
 
 
 def _make(rt: Runtime, addresses: bytes, th: int, length: int, sizes: Sizes) -> int:
-    """secure_tcp_syn_cookie(): the cookie, and above it the segment size.  EINVAL."""
+    """The cookie, and above it the segment size.  EINVAL."""
     header = bytes(rt.mem.read(th, min(length & U32_MAX, 60)))
     if len(header) < TCP_HEADER_SIZE or length & U32_MAX != (header[12] >> 4) * 4:
         return -EINVAL
-    table, usual = sizes
-    wanted = _mss_option(header[TCP_HEADER_SIZE:]) or usual
-    index = next((i for i in range(len(table) - 1, 0, -1) if wanted >= table[i]), 0)
-    sequence, count = int.from_bytes(header[4:8], "big"), _minutes(rt)
-    hidden = _hash(addresses, header[:4], count, 1) + index & COOKIEMASK
-    cookie = _hash(addresses, header[:4], 0, 0) + sequence + (count << COOKIEBITS) + hidden & U32_MAX
-    return table[index] << 32 | cookie
+    size, cookie = make_cookie(addresses, header, sizes, rt.host.now_ns())
+    return size << 32 | cookie
 
 
 def _check(rt: Runtime, addresses: bytes, th: int, sizes: Sizes) -> int:
-    """check_tcp_syn_cookie() of what an ACK says.  EACCES."""
+    """EACCES."""
     header = bytes(rt.mem.read(th, TCP_HEADER_SIZE))
-    sequence, cookie = int.from_bytes(header[4:8], "big") - 1, int.from_bytes(header[8:12], "big") - 1
-    left = cookie - _hash(addresses, header[:4], 0, 0) - sequence & U32_MAX
-    count = _minutes(rt)
-    age = count - (left >> COOKIEBITS) & U32_MAX >> COOKIEBITS
-    if age >= MAX_SYNCOOKIE_AGE:
-        return -EACCES
-    index = left - _hash(addresses, header[:4], count - age, 1) & COOKIEMASK
-    return 0 if index < len(sizes[0]) else -EACCES
+    return 0 if check_cookie(addresses, header, sizes, rt.host.now_ns()) else -EACCES
 
 
 TCPHDR_FIN, TCPHDR_SYN, TCPHDR_RST, TCPHDR_ACK = 1, 2, 4, 16

@@ -17,6 +17,7 @@ from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import INET, Sock
 from simkernel.net.ipv4.af_inet import BIND_FROM_BPF, bind_inet
 from simkernel.net.ipv4.inet_hashtables import lookup_listener
+from simkernel.net.ipv4.syncookies import lately_full, requests
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.udp import lookup
 from simkernel.net.ipv6.af_inet6 import bind_inet6
@@ -25,9 +26,6 @@ from simkernel.observe.face import WatchedKernel
 from simkernel.observe.fib_lookup import FibLookup
 
 CDG = b"cdg"  # keeps a pointer where programs keep numbers
-
-
-SYNCOOKIE_VALID_NS = 2 * 60 * 10**9
 
 
 class Sockets:
@@ -117,14 +115,13 @@ class Sockets:
 
     def syn_queue(self, sk: int, overflows: bool) -> SynQueue:
         """What is about SYN cookies of a listener; `overflows`: tcp_synq_overflow(), it gives one now."""
-        sock, now = self._sock(sk), self.k.clock.now_ns
+        sock = self._sock(sk)
         if not isinstance(sock, TcpSock):
             return 0, False, False, False
         if overflows:
-            sock.overflowed_ns = now
-        lately = sock.overflowed_ns is not None and now - sock.overflowed_ns <= SYNCOOKIE_VALID_NS
-        asked = sum(other.listener is sock for other in self.k.net.tcp_established.values())
-        return int(sock.net.sysctl["ipv4.tcp_syncookies"]), asked > sock.backlog, lately, bool(sock.v6only)
+            sock.overflowed_ns = self.k.clock.now_ns
+        full = requests(self.k, sock) > sock.backlog
+        return int(sock.net.sysctl["ipv4.tcp_syncookies"]), full, lately_full(self.k, sock), bool(sock.v6only)
 
     def may_be_mapped(self, sk: int) -> bool:
         """TCP with a connection or a listener, UDP with a port, of AF_UNIX all but streams that are not connected."""

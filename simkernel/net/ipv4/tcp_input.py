@@ -18,20 +18,17 @@ from arch.abi.inet import (
     TCP_SYN_SENT,
 )
 from arch.abi.limits import U32_MAX
-from arch.abi.socket import AF_INET, SOL_TCP, TCP_SAVE_SYN
-from arch.errors import KernelError
+from arch.abi.socket import AF_INET
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import deliver, filtered, stolen
-from simkernel.net.core.message import scope_of
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB,
     BPF_SOCK_OPS_NEEDS_ECN,
     BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB,
     BPF_SOCK_OPS_RTT_CB,
-    BPF_SOCK_OPS_RWND_INIT,
 )
-from simkernel.net.core.security import allowed, connection_asked, connection_made, unwanted
+from simkernel.net.core.security import allowed, unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait
@@ -39,9 +36,10 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.inet_hashtables import lookup_listener
-from simkernel.net.ipv4.tcp_cong import inherited_control
+from simkernel.net.ipv4.syncookies import comes_back, flood_action, init_sequence
 from simkernel.net.ipv4.tcp_fastopen import accepts, answers_syn
-from simkernel.net.ipv4.tcp_hdr_opt import headers_of, show, show_header
+from simkernel.net.ipv4.tcp_hdr_opt import show, show_header
+from simkernel.net.ipv4.tcp_minisocks import from_cookie, make_request, wait_for_ack
 from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, initial_timeout, push, send_reset, transmit
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
@@ -112,16 +110,27 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
 @kernel_function("int tcp_v4_do_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
 def tcp_v4_do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """The fast path for established connections, the state machine for all others."""
-    return (yield from do_rcv(k, sk, skb))
+    return (yield from do_rcv(k, sk, skb, _is_own))
 
 
-def do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
+def _is_own(sk: TcpSock) -> bool:
+    return is_local(sk.net, sk.raddr)
+
+
+def do_rcv(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], bool]) -> Body:
     """tcp_v4_do_rcv(), tcp_v6_do_rcv() (`yield from`)."""
     tcp_sk(k, sk).segs_in += 1
     if k.net.socks[sk].state == TCP_ESTABLISHED:
         yield k.call("tcp_rcv_established", sk, skb)
         return 0
     packet = k.net.skbs[skb]
+    listener = tcp_sk(k, sk)
+    if listener.state == TCP_LISTEN and comes_back(k, listener, packet):
+        connection = from_cookie(k, listener, packet, is_own)
+        if connection is not None:
+            return (yield from do_rcv(k, connection.addr, skb, is_own))
+        yield k.call("consume_skb", skb)
+        return 0
     ret = yield k.call("tcp_rcv_state_process", sk, skb)
     if k.net.skbs.get(skb) is packet:  # still the same packet at this address, and nobody's
         if ret:
@@ -376,8 +385,8 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     sock, packet = tcp_sk(k, sk), k.net.skbs[skb]
     segment = Segment(packet.packet())
     if sock.state == TCP_LISTEN:
-        if segment.flags & (ACK | RST) or not segment.flags & SYN:
-            return 0 if segment.flags & RST else 1
+        if segment.flags & (ACK | RST) or segment.flags & (SYN | FIN) != SYN:
+            return 1 if segment.flags & (ACK | RST) == ACK else 0
         yield k.call("tcp_v4_conn_request" if sock.family == AF_INET else "tcp_v6_conn_request", sk, skb)
         return 0
     if segment.flags & RST:
@@ -461,54 +470,37 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
 @kernel_function("int tcp_v4_conn_request(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
 def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     """A SYN for a listener."""
-    return (yield from new_request(k, sk, skb, lambda child: is_local(child.net, child.raddr)))
+    return (yield from new_request(k, sk, skb, _is_own))
 
 
 def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], bool]) -> Body:
     """tcp_conn_request() (`yield from`): make the child (as yet a request) and answer SYN-ACK; a full backlog ignores it."""
-    listener, packet = k.net.socks[sk], k.net.skbs[skb]
-    if len(listener.accept_queue) > listener.backlog:
+    listener, packet = tcp_sk(k, sk), k.net.skbs[skb]
+    cookie = flood_action(k, listener)
+    full = cookie is not None and len(listener.accept_queue) > listener.backlog
+    listener.net.mib["ListenOverflows"] += full
+    child = None if cookie is None or full else make_request(k, listener, packet, is_own)
+    if child is None:
+        listener.net.mib["ListenDrops"] += 1
         return 0
-    body = packet.packet()
-    try:
-        connection_asked(k, listener, packet)
-        child = TcpSock(k, listener.net, listener.family, inherited_control(k, listener.congestion_name))
-    except KernelError:
-        return 0
-    child.raddr, child.laddr = addresses(packet)
-    connection_made(k, listener, child, len(child.raddr) == 16)
-    child.rport, child.lport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
-    child.inherit(listener)
-    child.congestion_name = child.congestion.name
-    child.listener = listener
-    child.filter = listener.filter.share() if listener.filter is not None else None
-    k.net.programs.sock_cloned(listener, child)
-    child.sync_addresses()
-    if child.ip6 is not None:
-        child.np.scope_id = scope_of(child.raddr, packet.iif)
-        child.bound_ifindex = child.bound_ifindex or child.np.scope_id
-    child.loops = is_own(child)
-    segment = Segment(body)
-    child.rcv_nxt = (segment.seq + 1) & U32_MAX
-    child.snd_wnd = segment.window
-    k.net.programs.sock_ops(child, BPF_SOCK_OPS_RWND_INIT, fullsock=False)
-    if listener.options.get((SOL_TCP, TCP_SAVE_SYN)):
-        child.saved_syn = headers_of(packet, listener.options[SOL_TCP, TCP_SAVE_SYN])
-        child.saved_syn_length = len(headers_of(packet, 1))
+    segment = Segment(packet.packet())
     initial_timeout(k, child, fullsock=False)
     k.net.programs.sock_ops(child, BPF_SOCK_OPS_NEEDS_ECN, fullsock=False)
-    child.iss = child.snd_nxt = child.snd_una = k.random.getrandbits(32)
-    child.state = TCP_SYN_RECV
-    child.view["__sk_common"].skc_state = TCP_SYN_RECV
-    k.net.tcp_established[key_of(child)] = child
+    child.iss = init_sequence(k, listener, packet) if cookie else k.random.getrandbits(32)
+    child.snd_nxt = child.snd_una = child.iss
+    wait_for_ack(child)
+    if not cookie:
+        k.net.tcp_established[key_of(child)] = child
     child.syn = packet
-    if accepts(listener, segment):
+    if not cookie and accepts(listener, segment):
         yield from _open_fast(k, child, packet, segment)
     yield from transmit(k, child, SYN | ACK)
     child.syn = None
     if child.fast_opened:
         queue(listener, child)
         yield k.call("sock_def_readable", sk)
+    if cookie:
+        child.free()  # nothing of it is kept
     return 0
 
 
