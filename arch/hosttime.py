@@ -71,6 +71,11 @@ def check() -> None:
         raise HostStop()
 
 
+def stop_behind(error: BaseException) -> bool:
+    """Is it what the interpreter made of a HostStop?  __set_name__() that is interrupted is a RuntimeError (CPython 3.11)."""
+    return HOST_WORD[0] != 0 and isinstance(error, RuntimeError) and isinstance(error.__cause__, HostStop)
+
+
 class Limit:
     """A piece of work that has to end in time: `with HOST.limit(2.5): ...`."""
 

@@ -19,7 +19,7 @@ import click
 
 from arch.abi.signal import SIGINT
 from arch.errors import KernelError
-from arch.hosttime import HOST, HostStop
+from arch.hosttime import HOST, HostStop, stop_behind
 from arch.libraries import WrongLibrary
 from simkernel import __version__
 from simkernel.bug import Oops
@@ -81,7 +81,9 @@ class LazyGroup(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
-        except (KeyboardInterrupt, HostStop):
+        except (KeyboardInterrupt, HostStop, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not stop_behind(error):
+                raise
             HOST.seen()
             raise SystemExit(128 + (HOST.asked or SIGINT)) from None
         except WrongLibrary as error:

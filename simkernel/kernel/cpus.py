@@ -13,7 +13,7 @@ from typing import Protocol
 from arch.abi.errno import ERESTARTSYS, ETIME
 from arch.cpu import Cpu, Stop
 from arch.hostmemory import HOST_MEMORY
-from arch.hosttime import HOST, HOST_WORD, HostStop
+from arch.hosttime import HOST, HOST_WORD, HostStop, stop_behind
 from arch.memory import Memory
 from arch.native import Word
 from arch.native.slots import slot_address
@@ -415,6 +415,9 @@ class Cpus(Deadline):
                 except Exception as error:  # the one boundary behind which an exception is a bug of ours: oops.py
                     if isinstance(error, MemoryError) and not is_host_code(error):
                         HOST.no_memory()
+                        self.on_stop(HostStop())
+                    elif stop_behind(error):
+                        HOST.seen()
                         self.on_stop(HostStop())
                     else:
                         caught = self.on_bug(error)

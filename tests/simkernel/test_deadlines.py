@@ -14,7 +14,7 @@ import simkernel
 from arch.abi.errno import ENOMEM
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_RDONLY, O_RDWR, O_WRONLY
 from arch.abi.mman import MAP_ANONYMOUS, MAP_NORESERVE, MAP_POPULATE, MAP_PRIVATE, PROT_READ, PROT_WRITE
-from arch.hosttime import HOST, HostStop
+from arch.hosttime import HOST, HostStop, stop_behind
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 from bpf.uapi import BPF_PROG_TYPE_SOCKET_FILTER
@@ -272,3 +272,33 @@ def test_a_second_stop_behind_the_first_leaves_no_half_ended_task(monkeypatch: p
         task.syscall("getpid")
     assert m.session.read_file("/proc/uptime")
     assert not any("kernel BUG" in line for _, line in m.kernel.log)
+
+
+def test_a_stop_that_the_interpreter_wraps_is_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HostStop inside a __set_name__() arrives as a RuntimeError: still no bug of ours."""
+
+    class Stopped:
+        def __set_name__(self, owner: type, name: str) -> None:
+            while not HOST.why:
+                pass
+            raise HostStop
+
+    def kernel_function(*args: object) -> object:
+        return type("Made", (), {"member": Stopped()})
+
+    m = simkernel.boot()
+    monkeypatch.setattr("bpf.syscall.sys_bpf.Attr", kernel_function)
+    with pytest.raises(HostStop), HOST.limit(LIMIT_S):
+        m.user_task().syscall("bpf", 0, 0, 0)
+    monkeypatch.undo()
+    assert m.session.read_file("/proc/uptime")
+    with pytest.raises(RuntimeError) as caught:
+        type("Made", (), {"member": property(), "other": Broken()})
+    assert not stop_behind(caught.value)
+
+
+class Broken:
+    """A member that says no."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise ValueError(name)
