@@ -42,8 +42,8 @@ def ask(command: str, rows: list[Row], maps: Row, level: int) -> list[Row]:
     return list(answered["cases"] if isinstance(answered, dict) else answered)
 
 
-def merged(answers: list[list[Row]]) -> dict[str, Row]:
-    """One answer for each id, with the logs of all levels; a program that took the kernel down has none."""
+def merged(answers: list[list[Row]], longest: int | None = LONGEST) -> dict[str, Row]:
+    """One answer for each id, with the logs of all levels (up to `longest`); a program that took the kernel down has none."""
     found: dict[str, Row] = {}
     for rows in answers:
         for row in rows:
@@ -53,7 +53,7 @@ def merged(answers: list[list[Row]]) -> dict[str, Row]:
                 answer.update(row["answer"], runs=runs)
     for answer in found.values():
         for level in LEVELS:
-            if len(answer.get(f"log{level}") or "") > LONGEST:
+            if longest is not None and len(answer.get(f"log{level}") or "") > longest:
                 del answer[f"log{level}"]
     return found
 

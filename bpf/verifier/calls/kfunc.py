@@ -98,8 +98,10 @@ def check_kfunc_call(env: Env, insn: Insn) -> None:
     """One call on one path."""
     from bpf.verifier.calls.arg_match import KfuncMeta, check_kfunc_args
 
-    if not insn.imm:
-        return  # removed with the dead code, or refused there
+    if not insn.imm:  # removed with the dead code, or refused there
+        if env.rules.trusted_pointers:
+            env.scratched_regs |= 1 << BPF_REG_0
+        return
     desc: KfuncDesc = env.kfuncs[insn.imm, insn.off]
     flags = kfunc_flags(desc.name, env.prog_type, env.version, env.expected_attach_type)
     if flags is None:
