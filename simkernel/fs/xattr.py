@@ -229,6 +229,19 @@ def sys_removexattrat(k: FsKernel, dfd: int, pathname: int, at_flags: int, name:
     return vfs_setxattr(k, _at(k, dfd, pathname, at_flags), key, None, 0)
 
 
+def getxattr(k: FsKernel, path: Path, name: int, value: int, size: int) -> int:
+    """do_getxattr(): name and value are the user's; how many bytes.  ERANGE, EFAULT and those of vfs_getxattr()."""
+    return _give(k, vfs_getxattr(k, path, _name(k, name)), value, min(size, XATTR_SIZE_MAX))
+
+
+def setxattr(k: FsKernel, path: Path, name: int, value: int, size: int, flags: int) -> int:
+    """do_setxattr(): name and value are the user's.  E2BIG, EFAULT and those of vfs_setxattr()."""
+    key = _name(k, name)
+    if size > XATTR_SIZE_MAX:
+        return -E2BIG
+    return vfs_setxattr(k, path, key, k.usercopy.copy_from_user(value, size) if size else b"", flags)
+
+
 def _declare_xattrs() -> None:
     """The twelve calls differ in how they name the file."""
     by: dict[str, tuple[str, Find]] = {
@@ -240,18 +253,14 @@ def _declare_xattrs() -> None:
 
         def get(k: FsKernel, where: int, name: int, value: int, size: int, find: Find = find) -> int:
             """getxattr(2)."""
-            path = find(k, where)
-            return _give(k, vfs_getxattr(k, path, _name(k, name)), value, min(size, XATTR_SIZE_MAX))
+            return getxattr(k, find(k, where), name, value, size)
 
         def set_(k: FsKernel, where: int, name: int, value: int, size: int, flags: int, find: Find = find) -> int:
             """setxattr(2)."""
             path = find(k, where)
             if flags & ~(XATTR_CREATE | XATTR_REPLACE):
                 return -EINVAL
-            key = _name(k, name)
-            if size > XATTR_SIZE_MAX:
-                return -E2BIG
-            return vfs_setxattr(k, path, key, k.usercopy.copy_from_user(value, size) if size else b"", flags)
+            return setxattr(k, path, name, value, size, flags)
 
         def list_(k: FsKernel, where: int, buf: int, size: int, find: Find = find) -> int:
             """listxattr(2)."""

@@ -10,12 +10,14 @@ by the same task on its way back to user mode, when the file is ready (io_arm_po
 from __future__ import annotations
 
 from simkernel.fs.face import FsKernel
-from simkernel.io_uring import calls, ops
+from simkernel.io_uring import calls, ops, register
+from simkernel.io_uring.register import forget_ring_fds
 
-DECLARED = (calls, ops)
+DECLARED = (calls, ops, register)
 
 __all__ = ["DECLARED", "install"]
 
 
 def install(k: FsKernel) -> None:
-    """Nothing is there until somebody makes an instance."""
+    """Nothing is there until somebody makes an instance; what a task has numbered goes with it."""
+    k.tasks.exit_hooks.append(forget_ring_fds)

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from itertools import pairwise
 
 from arch.abi import io_uring as abi
 from arch.abi.errno import (
-    EBADF,
+    EACCES,
     EBADFD,
-    EBUSY,
     ECANCELED,
-    EFAULT,
     EINTR,
     EINVAL,
-    EMFILE,
-    ENXIO,
     EOPNOTSUPP,
-    EOVERFLOW,
     ERESTARTSYS,
     ETIME,
 )
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
-from simkernel.fs.eventfd import EventFd
-from simkernel.fs.inode import File
 from simkernel.fs.select import read_timespec, set_mask
-from simkernel.fs.uio import import_iovec
-from simkernel.io_uring.ops import OPS, begin, update_files
+from simkernel.io_uring.ops import OPS, begin
+from simkernel.io_uring.register import entered_ring
 from simkernel.io_uring.request import Request
-from simkernel.io_uring.ring import IO_URING_FOPS, Ring, ring_in
+from simkernel.io_uring.ring import IO_URING_FOPS, Ring
 from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.entry import run_task_works
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -44,7 +36,6 @@ SETUP_FLAGS = (
     | abi.IORING_SETUP_DEFER_TASKRUN
 )  # fmt: skip
 PARAMS_SIZE, OFFSETS_AT = 120, 40
-UIO_MAXIOV, MAX_BUFFER, MAX_FILES = 1 << 14, 1 << 30, 1 << 15
 
 
 # -- set-up --------------------------------------------------------------------------------------------------------
@@ -96,14 +87,6 @@ def sys_io_uring_setup(k: NetKernel, entries: int, params: int) -> int:
         raise
 
 
-def _ring_of(k: NetKernel, fd: int) -> Ring:
-    """EBADF, EOPNOTSUPP."""
-    file = k.vfs.fget(fd)
-    if file.f_op is not IO_URING_FOPS:
-        raise KernelError(EOPNOTSUPP, "not an io_uring instance")
-    return ring_in(file)
-
-
 # -- submission ----------------------------------------------------------------------------------------------------
 
 
@@ -119,8 +102,14 @@ def _prepare(request: Request, chain: list[Request]) -> None:
         ring.drain_disabled = True
     if request.flags & abi.IOSQE_IO_DRAIN and ring.drain_disabled:
         raise KernelError(EOPNOTSUPP)
-    if request.personality:
+    if ring.restricted and ring.restrictions is not None and not ring.restrictions.allow(request.opcode, request.flags):
+        raise KernelError(EACCES)
+    if request.ioprio and not op.ioprio:
         raise KernelError(EINVAL)
+    if request.personality:
+        request.creds = ring.personalities.get(request.personality)
+        if request.creds is None:
+            raise KernelError(EINVAL)
     words = vars(request)
     if any(words[name] for name in op.zero):
         raise KernelError(EINVAL)
@@ -207,17 +196,17 @@ def io_cqring_wait(k: NetKernel, ctx: int, min_events: int, until: int) -> Body:
                 return 0 if ring.ready else -EINTR
 
 
-def _patience(k: NetKernel, flags: int, argp: int, argsz: int) -> tuple[int, int, int | None]:
-    """io_get_ext_arg(): (signal mask, its size, ns to wait).  EINVAL, EFAULT."""
+def _extended(k: NetKernel, flags: int, argp: int, argsz: int) -> tuple[int, int, int]:
+    """io_get_ext_arg(): (signal mask, its size, where the time to wait stands or 0).  EINVAL, EFAULT."""
     if not flags & abi.IORING_ENTER_EXT_ARG:
-        return argp, argsz, None
+        return argp, argsz, 0
     if argsz != 24:
         raise KernelError(EINVAL)
     order = "<" if k.mem.byteorder == "little" else ">"
     sigmask, size, pad, ts = struct.unpack(order + "QIIQ", k.usercopy.copy_from_user(argp, 24))
     if pad:
         raise KernelError(EINVAL)
-    return sigmask, size, read_timespec(k, ts, 8) if ts else None
+    return sigmask, size, ts
 
 
 @syscall(
@@ -230,15 +219,19 @@ def sys_io_uring_enter(
 ) -> Body:
     """Submit, then wait; how many were submitted.  EINVAL, EBADF, EOPNOTSUPP, EBADFD, EINTR, ETIME."""
     known = (
-        abi.IORING_ENTER_GETEVENTS | abi.IORING_ENTER_SQ_WAKEUP | abi.IORING_ENTER_SQ_WAIT | abi.IORING_ENTER_EXT_ARG
+        abi.IORING_ENTER_GETEVENTS
+        | abi.IORING_ENTER_SQ_WAKEUP
+        | abi.IORING_ENTER_SQ_WAIT
+        | abi.IORING_ENTER_EXT_ARG
+        | abi.IORING_ENTER_REGISTERED_RING
     )
     yield from run_task_works(k.current)
     if flags & ~known:
         return -EINVAL
-    ring = _ring_of(k, fd)
+    file, ring = entered_ring(k, fd, bool(flags & abi.IORING_ENTER_REGISTERED_RING))
     if ring.flags & abi.IORING_SETUP_R_DISABLED:
         return -EBADFD
-    file: File = k.vfs.fget(fd).get()
+    file.get()
     ctx = k.mem.alloc(64)
     k.vfs.objects[ctx] = ring
     try:
@@ -248,7 +241,7 @@ def sys_io_uring_enter(
             if done != to_submit:
                 return done
         if flags & abi.IORING_ENTER_GETEVENTS:
-            ret = yield from _wait(k, ctx, ring, min_complete, _patience(k, flags, argp, argsz))
+            ret = yield from _wait(k, ctx, ring, min_complete, _extended(k, flags, argp, argsz))
             return done or ret
         return done
     finally:
@@ -257,160 +250,18 @@ def sys_io_uring_enter(
         file.put()
 
 
-def _wait(k: NetKernel, ctx: int, ring: Ring, min_complete: int, how: tuple[int, int, int | None]) -> Body:
-    sigmask, size, patience = how
+def _wait(k: NetKernel, ctx: int, ring: Ring, min_complete: int, how: tuple[int, int, int]) -> Body:
+    """Who finds enough completions waits for none, and neither mask nor time is looked at."""
+    sigmask, size, ts = how
+    wanted = min(min_complete, ring.cq_entries)
+    yield from run_task_works(k.current)
+    ring.flush_overflow()
+    if ring.ready >= wanted:
+        return 0
+    patience = read_timespec(k, ts, 8) if ts else None
     restore = set_mask(k, sigmask, size)
     until = 0 if patience is None else k.clock.now_ns + max(patience, 1)
-    ret: int = yield k.call("io_cqring_wait", ctx, min(min_complete, ring.cq_entries), until)
+    ret: int = yield k.call("io_cqring_wait", ctx, wanted, until)
     if restore is not None:
         restore(ret == -EINTR)
     return ret
-
-
-# -- register ------------------------------------------------------------------------------------------------------
-
-Registering = Callable[[NetKernel, Ring, int, int], int]
-
-
-def _buffers(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    """io_sqe_buffers_register().  EBUSY, EINVAL, EFAULT."""
-    if ring.buffers is not None:
-        return -EBUSY
-    if not 0 < count <= UIO_MAXIOV:
-        return -EINVAL
-    buffers = import_iovec(k, arg, count) if count <= 1024 else []
-    for base, length in buffers:
-        if not base and length:
-            return -EFAULT
-        if base and (not length or length > MAX_BUFFER):
-            return -EFAULT
-        if base + length > 1 << 64:
-            return -EOVERFLOW
-    ring.buffers = buffers
-    return 0
-
-
-def _no_buffers(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    if arg or count:
-        return -EINVAL
-    if ring.buffers is None:
-        return -ENXIO
-    ring.buffers = None
-    return 0
-
-
-def _files(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    """io_sqe_files_register(): -1 leaves a place empty.  EBUSY, EINVAL, EMFILE, EBADF, EFAULT."""
-    if ring.files is not None:
-        return -EBUSY
-    if not count:
-        return -EINVAL
-    if count > MAX_FILES:
-        return -EMFILE
-    files: list[File | None] = []
-    try:
-        for i in range(count):
-            fd = k.usercopy.get_user(arg + 4 * i, 4, signed=True)
-            file = k.vfs.fget(fd) if fd != -1 else None
-            if file is not None and file.f_op is IO_URING_FOPS:
-                raise KernelError(EBADF)
-            files.append(file.get() if file is not None else None)
-    except KernelError:
-        for file in files:
-            if file is not None:
-                file.put()
-        raise
-    ring.files = files
-    return 0
-
-
-def _no_files(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    if arg or count:
-        return -EINVAL
-    if ring.files is None:
-        return -ENXIO
-    for file in ring.files:
-        if file is not None:
-            file.put()
-    ring.files = None
-    return 0
-
-
-def _update(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    """struct io_uring_files_update: from where, and the descriptors."""
-    order = "<" if k.mem.byteorder == "little" else ">"
-    offset, reserved, fds = struct.unpack(order + "IIQ", k.usercopy.copy_from_user(arg, 16))
-    if not count or reserved:
-        return -EINVAL
-    return update_files(k, ring, offset, fds, count)
-
-
-def _eventfd(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    if count != 1:
-        return -EINVAL
-    if ring.eventfd is not None:
-        return -EBUSY
-    file = k.vfs.fget(k.usercopy.get_user(arg, 4, signed=True))
-    if not isinstance(file.private_data, EventFd):
-        return -EINVAL
-    ring.eventfd = file.get()
-    return 0
-
-
-def _no_eventfd(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    if arg or count:
-        return -EINVAL
-    if ring.eventfd is None:
-        return -ENXIO
-    ring.eventfd.put()
-    ring.eventfd = None
-    return 0
-
-
-def _probe(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    """io_probe(): which operations there are.  EINVAL, EFAULT."""
-    if not arg or count > 256:
-        return -EINVAL
-    size = 16 + 8 * count
-    if any(k.usercopy.copy_from_user(arg, size)):
-        return -EINVAL
-    known = [number for number, op in OPS.items() if k.version.at_least(op.since)]
-    last = max(known)
-    count = min(count, last + 1)
-    order = "<" if k.mem.byteorder == "little" else ">"
-    answer = struct.pack(order + "BBH12x", last, count, 0)
-    for number in range(count):
-        answer += struct.pack(order + "BBHI", number, 0, abi.IO_URING_OP_SUPPORTED if number in known else 0, 0)
-    k.usercopy.copy_to_user(arg, answer)
-    return 0
-
-
-def _enable(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    if arg or count:
-        return -EINVAL
-    if not ring.flags & abi.IORING_SETUP_R_DISABLED:
-        return -EBADFD
-    ring.flags &= ~abi.IORING_SETUP_R_DISABLED
-    return 0
-
-
-REGISTER: dict[int, Registering] = {
-    abi.IORING_REGISTER_BUFFERS: _buffers, abi.IORING_UNREGISTER_BUFFERS: _no_buffers, abi.IORING_REGISTER_FILES: _files,
-    abi.IORING_UNREGISTER_FILES: _no_files, abi.IORING_REGISTER_EVENTFD: _eventfd, abi.IORING_REGISTER_EVENTFD_ASYNC: _eventfd,
-    abi.IORING_UNREGISTER_EVENTFD: _no_eventfd, abi.IORING_REGISTER_FILES_UPDATE: _update, abi.IORING_REGISTER_PROBE: _probe,
-    abi.IORING_REGISTER_ENABLE_RINGS: _enable,
-}  # fmt: skip
-
-
-@syscall(
-    "io_uring_register",
-    "unsigned int fd, unsigned int opcode, void *arg, unsigned int nr_args",
-    source=IO_URING_C,
-    since="5.1",
-)
-def sys_io_uring_register(k: NetKernel, fd: int, opcode: int, arg: int, nr_args: int) -> int:
-    """Leave buffers, files or an eventfd with an instance.  EINVAL, EBADF, EOPNOTSUPP, EBUSY, ENXIO, EFAULT."""
-    register = REGISTER.get(opcode)
-    if register is None:
-        return -EINVAL
-    return register(k, _ring_of(k, fd), arg, nr_args)

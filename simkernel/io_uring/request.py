@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 
 from arch.abi import io_uring as abi
-from arch.abi.errno import EAGAIN, EBADF, ECANCELED, ENOBUFS, ETIME
+from arch.abi.errno import EAGAIN, ECANCELED, ENOBUFS, ETIME
 from arch.abi.poll import POLLERR, POLLHUP
 from arch.errors import KernelError
 from simkernel.fs.inode import File
@@ -14,7 +14,7 @@ from simkernel.fs.select import PollWait, vfs_poll
 from simkernel.io_uring.ring import Begun, Ring
 from simkernel.kernel.body import Steps
 from simkernel.kernel.clock import Event
-from simkernel.kernel.task import Task, WaitQueue
+from simkernel.kernel.task import Cred, Task, WaitQueue
 
 PENDING = -529  # IOU_ISSUE_SKIP_COMPLETE: the result will come
 
@@ -42,7 +42,7 @@ class Request:
         self.ring, self.k = ring, ring.k
         order = "<" if ring.k.mem.byteorder == "little" else ">"
         (self.opcode, self.flags, self.ioprio, self.fd, self.off, self.addr, self.len, self.op_flags, self.user_data,
-         self.buf_index, self.personality, self.splice_fd_in, self.addr3, self.pad) = struct.unpack(order + "BBHiQQIIQHHiQQ", sqe)  # fmt: skip
+         self.buf_index, self.personality, self.splice_fd_in, self.addr3, self.pad) = struct.unpack(order + "BBHiQQIIQHHIQQ", sqe)  # fmt: skip
         self.task: Task = ring.k.current
         self.file: File | None = None
         self.next: Request | None = None  # what it is linked to
@@ -50,7 +50,9 @@ class Request:
         self.error: int | None = None  # it was refused when it was laid down
         self.cqe_flags = 0
         self.expected: int | None = None  # bytes: fewer break a chain
-        self.buffer: int | None = None  # number of the provided buffer it took
+        self.taken: tuple[int, int, int] | None = None  # the provided buffer it took
+        self.notified = False  # IORING_OP_SEND_ZC
+        self.creds: Cred | None = None  # a personality
         self.done = False
         # while it waits
         self.events = 0
@@ -70,11 +72,7 @@ class Request:
         """io_assign_file().  EBADF."""
         if self.file is None:
             if self.flags & abi.IOSQE_FIXED_FILE:
-                files = self.ring.files
-                found = files[self.fd] if files is not None and 0 <= self.fd < len(files) else None
-                if found is None:
-                    raise KernelError(EBADF)
-                self.file = found.get()
+                self.file = self.ring.fixed_file(self.fd).get()
             else:
                 self.file = self.k.vfs.fget(self.fd).get()
         return self.file
@@ -84,9 +82,24 @@ class Request:
         group = self.ring.provided.get(self.buf_index)
         if not group:
             raise KernelError(ENOBUFS)
-        address, length, self.buffer = group.popleft()
-        self.cqe_flags |= abi.IORING_CQE_F_BUFFER | self.buffer << abi.IORING_CQE_BUFFER_SHIFT
+        self.taken = address, length, number = group.popleft()
+        self.cqe_flags |= abi.IORING_CQE_F_BUFFER | number << abi.IORING_CQE_BUFFER_SHIFT
         return address, min(length, self.len) if self.len else length
+
+    def give_buffer_back(self) -> None:
+        """io_kbuf_recycle(): nothing came into it."""
+        if self.taken is not None:
+            self.ring.provided[self.buf_index].appendleft(self.taken)
+            self.taken, self.cqe_flags = None, 0
+
+    def post_more(self, result: int) -> None:
+        """One completion of several; a buffer that it used is the reader's."""
+        self.ring.post(self.user_data, result, self.cqe_flags | abi.IORING_CQE_F_MORE)
+        self.taken, self.cqe_flags = None, 0
+
+    def notifies(self) -> None:
+        """io_notif_flush(): behind the result comes word that its memory is not used any more."""
+        self.notified = True
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -127,7 +140,10 @@ class Request:
         self.detach()
         failed = self.fails(result)
         if failed or not self.flags & abi.IOSQE_CQE_SKIP_SUCCESS:
+            more |= abi.IORING_CQE_F_MORE if self.notified else 0
             self.ring.post(self.user_data, result, self.cqe_flags | more, self.opcode != abi.IORING_OP_TIMEOUT)
+            if self.notified:
+                self.ring.post(self.user_data, 0, abi.IORING_CQE_F_NOTIF)
         if self.file is not None:
             self.file.put()
             self.file = None
@@ -196,6 +212,12 @@ class Request:
             watched.guard = None
             watched.cancel()
         self.later(self.finish(-ETIME))
+
+    def expires_at(self, at: int) -> None:
+        """io_timeout_update(): another time, and no number of completions any more."""
+        self.k.clock.cancel(self.timer)
+        self.target = None
+        self.timer = self.k.clock.add(at, self.expired)
 
     def cancel(self) -> None:
         """io_cancel_req(): it ends without having been done."""

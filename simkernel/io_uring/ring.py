@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from arch.abi import io_uring as abi
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EBADF, EFAULT, EINVAL, ENFILE
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
+from arch.abi.resource import RLIMIT_NPROC
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from simkernel.fs.inode import File, FileOperations
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.body import Steps
-from simkernel.kernel.task import WaitQueue
+from simkernel.kernel.task import Cred, WaitQueue
 from simkernel.net.face import NetKernel
 
 
@@ -23,6 +26,11 @@ class Begun(Protocol):
     user_data: int
     opcode: int
     file: File | None
+    events: int
+    woken: Callable[[], None]
+
+    def expires_at(self, at: int) -> None:
+        """Another time, in ns of the machine's clock."""
 
     def run(self) -> Steps[None]:
         """Begin it."""
@@ -37,6 +45,24 @@ class Begun(Protocol):
         """The instance goes."""
 
 
+@dataclass(slots=True)
+class Restrictions:
+    """struct io_restriction: what may be asked of an instance once it is enabled."""
+
+    register_ops: set[int] = field(default_factory=set)
+    sqe_ops: set[int] = field(default_factory=set)
+    flags_allowed: int = 0
+    flags_required: int = 0
+
+    def allow(self, opcode: int, flags: int) -> bool:
+        """io_check_restriction()."""
+        return (
+            opcode in self.sqe_ops
+            and flags & self.flags_required == self.flags_required
+            and not flags & ~(self.flags_allowed | self.flags_required)
+        )
+
+
 def pages_of(size: int) -> int:
     """How many pages hold so many bytes."""
     return -(-size // PAGE_SIZE)
@@ -48,6 +74,7 @@ class Ring:
     def __init__(self, k: NetKernel, sq_entries: int, cq_entries: int, flags: int) -> None:
         self.k, self.sq_entries, self.cq_entries, self.flags = k, sq_entries, cq_entries, flags
         self.array = abi.CQES + abi.CQE_SIZE * cq_entries
+        self.array = -(-self.array // abi.CACHE_LINE) * abi.CACHE_LINE
         self.size = self.array + 4 * sq_entries
         self.rings = k.mem.alloc_pages(pages_of(self.size))
         self.sqes = k.mem.alloc_pages(pages_of(abi.SQE_SIZE * sq_entries))
@@ -62,6 +89,12 @@ class Ring:
         self.timeouts: list[Begun] = []  # those among them that also count completions
         self.completed = 0  # completions of anything but time-outs
         self.files: list[File | None] | None = None  # registered ones
+        self.alloc_range, self.alloc_hint = (0, 0), 0  # where a slot for one more is looked for
+        self.personalities: dict[int, Cred] = {}
+        self.next_personality = 1
+        self.restrictions: Restrictions | None = None
+        self.restricted = False
+        self.workers = [min(sq_entries, 4 * k.nr_cpus), k.current.rlimits[RLIMIT_NPROC][0] & 0xFFFFFFFF]
         self.buffers: list[tuple[int, int]] | None = None
         self.provided: dict[int, deque[tuple[int, int, int]]] = {}  # group -> (address, length, number)
         self.eventfd: File | None = None
@@ -131,6 +164,24 @@ class Ring:
         if not self.overflow:
             self.put(abi.SQ_FLAGS, self.get(abi.SQ_FLAGS) & ~abi.IORING_SQ_CQ_OVERFLOW)
 
+    # -- registered files ------------------------------------------------------------------------------------------
+
+    def fixed_file(self, index: int) -> File:
+        """io_file_get_fixed().  EBADF."""
+        found = self.files[index] if self.files is not None and 0 <= index < len(self.files) else None
+        if found is None:
+            raise KernelError(EBADF)
+        return found
+
+    def free_slot(self) -> int:
+        """io_file_bitmap_get(): from where the last one was taken, then from the start.  ENFILE."""
+        start, end = self.alloc_range
+        for first, last in ((self.alloc_hint, end), (start, self.alloc_hint)):
+            for index in range(first, min(last, len(self.files or ()))):
+                if self.files is not None and self.files[index] is None:
+                    return index
+        raise KernelError(ENFILE)
+
     # -- the end ---------------------------------------------------------------------------------------------------
 
     def release(self) -> None:
@@ -157,18 +208,18 @@ def ring_in(file: File) -> Ring:
 
 def _mmap(k: NetKernel, file: File, vma: Vma) -> None:
     """io_uring_mmap(): both rings are one piece; the requests are another.  EINVAL."""
-    ring, offset, length = ring_in(file), vma.pgoff * PAGE_SIZE, vma.end - vma.start
+    ring, offset = ring_in(file), vma.pgoff * PAGE_SIZE
     if offset in (abi.IORING_OFF_SQ_RING, abi.IORING_OFF_CQ_RING):
         start, size = ring.rings, ring.size
     elif offset == abi.IORING_OFF_SQES:
         start, size = ring.sqes, abi.SQE_SIZE * ring.sq_entries
     else:
         raise KernelError(EINVAL, "nothing is at that offset")
-    if length > pages_of(size) * PAGE_SIZE:
-        raise KernelError(EINVAL, "longer than the ring")
     first = vma.pgoff
 
     def fault(vma: Vma, pgoff: int) -> int:
+        if pgoff - first >= pages_of(size):
+            raise KernelError(EFAULT, "behind the ring")
         return k.mem.translate(start + (pgoff - first) * PAGE_SIZE)
 
     vma.fault = fault

@@ -423,6 +423,7 @@ class Task(TaskSlots):
         self.pdeath_signal = 0
         self.loginuid = self.sessionid = U32_MAX  # not logged in
         self.thread_keyring: object = None  # keys/key.py: Key
+        self.registered_rings: object = None  # io_uring/register.py: RingFds
         self.process_keyring: object = None
         self.no_new_privs = False
         self.onexec = ""  # the label that the next exec gives: /proc/PID/attr/exec

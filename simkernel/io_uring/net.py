@@ -1,0 +1,160 @@
+"""Requests about sockets.  io_uring/net.c."""
+
+from __future__ import annotations
+
+from arch.abi import io_uring as abi
+from arch.abi.errno import EAGAIN, EINPROGRESS, ENOTSOCK, EOPNOTSUPP
+from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.socket import AF_INET, AF_INET6, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITALL, SOCK_CLOEXEC, SOCK_NONBLOCK
+from arch.errors import KernelError
+from simkernel.fs.select import vfs_poll
+from simkernel.io_uring.op import IN, OUT, Op, not_waiting, refuse, result_or_later
+from simkernel.io_uring.request import PENDING, Request
+from simkernel.io_uring.rsrc import into_slot, numbered
+from simkernel.kernel.body import Body
+from simkernel.net.calls.socket import shutdown, socket
+from simkernel.net.calls.transfer import ___sys_recvmsg, ___sys_sendmsg, receive, send
+from simkernel.net.core.sock import Socket
+from simkernel.net.face import NetKernel
+
+SOCK_TYPE_MASK = 0xF
+
+
+def _socket(request: Request) -> Socket:
+    found = request.take_file().private_data
+    if not isinstance(found, Socket):
+        raise KernelError(ENOTSOCK)
+    return found
+
+
+def _send(k: NetKernel, request: Request) -> Body:
+    sock = _socket(request)
+    flags = request.op_flags | MSG_NOSIGNAL
+    data = k.usercopy.copy_from_user(request.addr, request.len) if request.len else b""
+    ret = yield from send(k, sock, data, b"", flags | MSG_DONTWAIT)
+    return result_or_later(request, ret, bool(sock.flags & O_NONBLOCK or flags & MSG_DONTWAIT), OUT)
+
+
+def _recv(k: NetKernel, request: Request) -> Body:
+    """io_recv(): once, or into one provided buffer after the other until there is nothing more."""
+    sock = _socket(request)
+    always = bool(sock.flags & O_NONBLOCK or request.op_flags & MSG_DONTWAIT)
+    multi = bool(request.ioprio & abi.IORING_RECV_MULTISHOT)
+    selects = bool(request.flags & abi.IOSQE_BUFFER_SELECT)
+    if _polls_first(request) or (selects and not always and not vfs_poll(k, request.take_file(), None) & IN):
+        return request.arm(IN)
+    while True:
+        chosen = request.take_buffer() if selects else (request.addr, request.len)
+        ret, _ = yield from receive(k, sock, [chosen], request.op_flags | MSG_DONTWAIT)
+        if ret <= 0 and selects:
+            request.give_buffer_back()
+        if not multi or ret <= 0:
+            return result_or_later(request, ret, always, IN)
+        request.post_more(ret)
+
+
+def _polls_first(request: Request) -> bool:
+    """IORING_RECVSEND_POLL_FIRST, and it has not waited yet."""
+    return bool(request.ioprio & abi.IORING_RECVSEND_POLL_FIRST) and not request.events
+
+
+def _check_send(request: Request) -> None:
+    refuse(request.ioprio & ~abi.IORING_RECVSEND_POLL_FIRST)
+
+
+def _check_recv(request: Request) -> None:
+    """io_recvmsg_prep().  EINVAL."""
+    refuse(request.ioprio & ~(abi.IORING_RECVSEND_POLL_FIRST | abi.IORING_RECV_MULTISHOT))
+    if request.ioprio & abi.IORING_RECV_MULTISHOT:
+        refuse(not request.flags & abi.IOSQE_BUFFER_SELECT or request.op_flags & MSG_WAITALL)
+        refuse(request.opcode == abi.IORING_OP_RECV and request.len)
+
+
+def _send_zc(k: NetKernel, request: Request) -> Body:
+    """io_send_zc(): the result, and behind it that the memory may be used again, which is told in any case."""
+    sock = _socket(request)
+    if sock.family not in (AF_INET, AF_INET6):
+        request.notifies()
+        return -EOPNOTSUPP
+    ret = yield from _send(k, request)
+    if ret != PENDING:
+        request.notifies()
+    return ret
+
+
+def _check_send_zc(request: Request) -> None:
+    """io_send_zc_prep().  EINVAL."""
+    refuse(request.flags & abi.IOSQE_CQE_SKIP_SUCCESS)
+    refuse(request.ioprio & ~abi.IORING_RECVSEND_POLL_FIRST)
+
+
+def _sendmsg(k: NetKernel, request: Request) -> Body:
+    sock = _socket(request)
+    ret = yield from ___sys_sendmsg(k, sock, request.addr, request.op_flags | MSG_NOSIGNAL | MSG_DONTWAIT)
+    return result_or_later(request, ret, bool((sock.flags & O_NONBLOCK) or request.op_flags & MSG_DONTWAIT), OUT)
+
+
+def _recvmsg(k: NetKernel, request: Request) -> Body:
+    sock = _socket(request)
+    ret = yield from ___sys_recvmsg(k, sock, request.addr, request.op_flags | MSG_DONTWAIT)
+    return result_or_later(request, ret, bool((sock.flags & O_NONBLOCK) or request.op_flags & MSG_DONTWAIT), IN)
+
+
+def _accept(k: NetKernel, request: Request) -> Body:
+    """io_accept(): one connection, or each that comes; into the descriptors or among the registered files."""
+    file = request.take_file()
+    refuse(not isinstance(file.private_data, Socket), ENOTSOCK)
+    multi = bool(request.ioprio & abi.IORING_ACCEPT_MULTISHOT)
+    while True:
+        with not_waiting(file) as always, numbered(request) as fd:
+            ret = yield k.call("__sys_accept4", fd, request.addr, request.off, request.op_flags)
+        if ret >= 0 and request.splice_fd_in:
+            ret = into_slot(k, request, ret)
+        if not multi or ret < 0:
+            return result_or_later(request, ret, always, IN)
+        request.post_more(ret)
+
+
+def _check_accept(request: Request) -> None:
+    """io_accept_prep().  EINVAL."""
+    refuse(request.ioprio & ~abi.IORING_ACCEPT_MULTISHOT)
+    slot = request.splice_fd_in
+    refuse(slot and request.op_flags & SOCK_CLOEXEC)
+    refuse(slot and request.ioprio & abi.IORING_ACCEPT_MULTISHOT and slot != abi.IORING_FILE_INDEX_ALLOC)
+    refuse(request.op_flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+
+
+def _make_socket(k: NetKernel, request: Request) -> Body:
+    ret = yield from socket(k, request.fd, request.off, request.len)
+    return into_slot(k, request, ret) if ret >= 0 and request.splice_fd_in else ret
+
+
+def _check_socket(request: Request) -> None:
+    """io_socket_prep().  EINVAL."""
+    flags = request.off & ~SOCK_TYPE_MASK
+    refuse((request.splice_fd_in and flags & SOCK_CLOEXEC) or flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+
+
+def _connect(k: NetKernel, request: Request) -> Body:
+    sock, file = _socket(request), request.take_file()
+    if request.events:  # it was begun: what became of it
+        if sock.sk.err:
+            return -sock.sk.take_error()
+        sock.sk.connecting = False
+        return 0
+    with not_waiting(file) as always, numbered(request) as fd:
+        ret = yield k.call("__sys_connect", fd, request.addr, request.off)
+    return result_or_later(request, -EAGAIN if ret == -EINPROGRESS and not always else ret, always, OUT)
+
+
+NET_OPS: dict[int, Op] = {
+    abi.IORING_OP_SENDMSG: Op("io_sendmsg", "5.3", "net.c", _sendmsg, ("addr3",), _check_send, ioprio=True),
+    abi.IORING_OP_RECVMSG: Op("io_recvmsg", "5.3", "net.c", _recvmsg, ("off", "addr3"), _check_recv, ioprio=True),
+    abi.IORING_OP_ACCEPT: Op("io_accept", "5.5", "net.c", _accept, ("len", "buf_index"), _check_accept, ioprio=True),
+    abi.IORING_OP_CONNECT: Op("io_connect", "5.5", "net.c", _connect, ("len", "buf_index", "op_flags", "splice_fd_in")),
+    abi.IORING_OP_SEND: Op("io_send", "5.6", "net.c", _send, (), _check_send, ioprio=True),
+    abi.IORING_OP_RECV: Op("io_recv", "5.6", "net.c", _recv, ("off", "addr3"), _check_recv, selects=True, ioprio=True),
+    abi.IORING_OP_SHUTDOWN: Op("io_shutdown", "5.11", "net.c", lambda k, r: shutdown(k, r.fd, r.len), ("off", "addr", "op_flags", "buf_index", "splice_fd_in")),
+    abi.IORING_OP_SOCKET: Op("io_socket", "5.19", "net.c", _make_socket, ("addr", "op_flags", "buf_index"), _check_socket, has_file=False),
+    abi.IORING_OP_SEND_ZC: Op("io_send_zc", "6.0", "net.c", _send_zc, ("buf_index",), _check_send_zc, ioprio=True),
+}  # fmt: skip
