@@ -325,7 +325,9 @@ class Walk:
         arguments = (step.arguments or ())[: len(self.fields)]
         if not _within(native.sight, self.fields[: len(arguments)]):
             return None
-        if native.returns and not _within(native.at_return, [self.result]):
+        # a function that returns nothing leaves something in the register that only its text knows
+        result = [self.result] if self.text.functions[step.symbol].prototype.ret.ctype != "void" else []
+        if native.returns and not _within(native.at_return, result):
             return None
         if native.shows_caller and not step.caller:
             return None
