@@ -181,6 +181,8 @@ class Bpf:
         )
         self.perf_events: dict[int, PerfEvent] = {}  # whose programs run now, by their contexts
         self.tunnel = 0  # struct metadata_dst of programs, once one has set a tunnel
+        # bpf_trace_printk() for compiled programs: function, words, guard; None: it is Python's.
+        self.printk: Callable[[], tuple[int, int, int] | None] = lambda: None
         self.task_words: ctypes.Array[ctypes.c_uint64] | None = None  # for native helpers: offsets of members
         self._deferred: list[Callable[[], None]] = []
         self._stacks: list[int] = []

@@ -21,7 +21,7 @@ from tracing.events.silent import silent_events, silent_tracepoints
 from tracing.events.syscall_user import enter_event
 from tracing.events.syscalls import SyscallTable
 from tracing.events.tracepoints import Tracepoint, install
-from tracing.face import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
+from tracing.face import TraceHost, UserSpaces
 from tracing.files.tracefs import Parts, TraceFs
 from tracing.perf.core import PerfCore
 from tracing.probes.eprobe import EventProbes
@@ -29,8 +29,7 @@ from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
 from tracing.probes.table import ProbeTable
 from tracing.probes.uprobes import Uprobes
-from tracing.record.event import TraceEvent
-from tracing.record.fields import Field
+from tracing.record.printk import BpfTracePrintk, printk_context
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
 from tracing.tracers.follow import TaskFollower, TaskNames
@@ -166,47 +165,14 @@ class Tracing:
         elif not self.bpf_trace_event.enabled:
             self.bpf_trace_event.set_enabled(True)
 
+    def native_printk(self) -> tuple[int, int, int] | None:
+        """The same for compiled programs: function, words, guard; None where lines are Python's."""
+        calls = None if self.bpf_trace_event is None else self.bpf_trace_event.native()
+        return None if calls is None else (calls.function, calls.words, calls.guard)
+
     def bpf_trace_printk(self, text: str) -> None:
         """The sink of bpf_trace_printk(): an event since 5.9, a plain print entry before."""
         if self.bpf_trace_event is not None:
             self.bpf_trace_event.trace(text)
         elif self.board.options["trace_printk"]:
             self.trace_array.print_entry(IP_TRACE_PRINTK, text, TRACE_BPRINT, *printk_context(self.recorder))
-
-
-def printk_context(recorder: Recorder) -> tuple[int, int]:
-    """Flags and preempt count of bpf_trace_printk's line, from who runs the program and what the helper takes."""
-    features = recorder.board.features
-    event = recorder.running.firing(recorder.host.cpu_id())
-    flags, depth = 0, 0
-    if event is not None:
-        flags, depth = event.held_flags, event.held_depth + 1
-        if event.handler_flags:  # a kprobe's handler before 5.10: interrupts off, and one preempt_disable()
-            flags, depth = flags | event.handler_flags, depth + 1
-    if features.bpf_trace_event:
-        depth += 1  # the helper's buffers
-        if not features.printk_lock_gone:
-            flags, depth = flags | TRACE_FLAG_IRQS_OFF, depth + 1
-    return flags, (depth | 0x10) if features.migrate_disable_column else depth
-
-
-class BpfTracePrintk(TraceEvent):
-    """bpf_trace:bpf_trace_printk, on while a loaded program may print.  kernel/trace/bpf_trace.h."""
-
-    def __init__(self, recorder: Recorder, events: EventRegistry) -> None:
-        field = Field("__data_loc char[]", "bpf_string", 8, 4, recorder.board.char_signed, 2)
-        super().__init__(recorder, "bpf_trace", "bpf_trace_printk", [field], '"%s", __get_str(bpf_string)')
-        self.events = events
-
-    def reg(self, kind: str) -> None:
-        """A program may print: now the event needs its number."""
-        self.events.fill()
-
-    def trace(self, text: str) -> None:
-        """One message; nothing while nobody listens."""
-        if not self.listeners:
-            return
-        data = text.encode("latin-1", "replace") + b"\0"
-        loc = (len(data) << 16 | 12).to_bytes(4, self.board.byteorder)
-        flags, preempt = printk_context(self.recorder)
-        self.commit(self.header(preempt, flags) + loc + data)

@@ -137,6 +137,7 @@ class MapOperation:
     registers: int
 
 
+FORMATS_SINCE = "5.13"  # what the native form of bpf_trace_printk() takes
 GIVES_MEMORY = ("lookup", "element", "reserve")
 WAKE = ("output",)  # operations that, left to Python, may wake tasks
 GUARDED = ("output", "reserve")  # what comes of it may
@@ -158,7 +159,13 @@ class EventOutput:
     operation: str
 
 
-ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | None] = {
+@dataclass(frozen=True)
+class Printing:
+    """A row: a line for the trace, whose floor has the function (Bpf.printk)."""
+
+
+ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | Printing | None] = {
+    "bpf_trace_printk": Printing(),
     "bpf_perf_event_output": EventOutput("events_of_regs"),
     "bpf_perf_event_output_tp": EventOutput("events_of_tracepoint"),
     "bpf_perf_event_output_raw_tp": EventOutput("events_of_kernel"),
@@ -247,6 +254,12 @@ def native_call(bpf: Bpf, names: list[str], constant: Constant) -> NativeCall | 
         case RingOperation(function):
             address = ring.library(bpf.mem.byteorder == "big").address[function]
             return NativeCall(address, ctypes.addressof(bpf.rings.words), 1, 2, closed=False, wake_flags=SUBMIT_FLAGS)
+        case Printing():
+            printing = bpf.printk()
+            if printing is None or bpf.version.before(FORMATS_SINCE):
+                return None
+            address, words, guard = printing
+            return NativeCall(address, words, 1, 5, closed=False, guard=guard)
         case Native(None):
             return NativeCall(0, elsewhere=row.elsewhere)
         case Native(NativeFunction() as function, registers, about_tasks):

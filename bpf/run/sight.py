@@ -111,7 +111,7 @@ class _Follower:
             raise MoreThanContext
         self.elsewhere |= call.elsewhere
         if call.guard:
-            if state[call.map_register] != OWN | self.maps.get(call.map, 0):
+            if call.map and state[call.map_register] != OWN | self.maps.get(call.map, 0):
                 raise MoreThanContext  # of another map
             self.guards.add((call.guard, call.words))
         if call.wake_flags:

@@ -89,6 +89,7 @@ class Host(BpfSide):
     def connect(self, tracing: Tracing) -> None:
         """Tracing is there: what is fired, traced and attached from now on goes to it."""
         self.tracing = tracing
+        self.bpf.printk = tracing.native_printk
         self.kernel_btf = KernelBtf(self.k, tracing, self.percpu)
         self.attachments = Attachments(self.k, self.bpf, tracing, self.override_return)
         self.link_tracepoints()

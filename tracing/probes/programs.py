@@ -11,11 +11,11 @@ from arch.native import Native, Word
 from arch.native.handler import NO_FRAME, NO_GUARDS, READ_ONLY, NativeCode, NativeHandler, all_guards, all_sights
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, decline, native, shared
-from tracing.record.recorder import Firing, Recorder
+from tracing.record.recorder import Firing, Recorder, holds
 
 # Words of a handler: where the counter of hits is and who runs on which CPU, which bits of the answers matter, how many
-# programs there are, where these words and run_programs() are, and of each program function, data, cookie and address of the probed function.
-COUNTER, ACTIVE, ANSWER, PROGRAMS, SELF, RUN, FIRST = range(7)
+# programs there are, where these words and run_programs() are, what the place of the event holds (recorder.py:holds()), and of each program function, data, cookie and address of the probed function.
+COUNTER, ACTIVE, ANSWER, PROGRAMS, SELF, RUN, HELD, FIRST = range(8)
 PROGRAM_WORDS = 4
 
 
@@ -100,7 +100,7 @@ def handler(
     function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(
         ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32_MAX if answer else 0, len(codes), 0, function,
-        *flat,
+        0 if event is None else holds(event), *flat,
     )  # fmt: skip
     data[SELF] = ctypes.addressof(data)
     if event is not None:

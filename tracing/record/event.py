@@ -447,14 +447,14 @@ class TraceEvent:
                 program.missed()
             return 0
         active[cpu] += 1
-        running.event[cpu] = self
+        running.begin(cpu, self)
         try:
             result = 1
             for program in tuple(self.bpf_programs):
                 result &= program.run(ctx)
             return result
         finally:
-            running.event[cpu] = None
+            running.begin(cpu, None)
             active[cpu] -= 1
 
     def run_bpf_on_context(self, context: bytes) -> int:

@@ -24,15 +24,30 @@ class Firing(Protocol):
     handler_flags: int  # TRACE_FLAG_* of the probe's handler itself
 
 
+def holds(event: Firing) -> int:
+    """What a program's run adds to flags (from bit 8 on) and depth of what it prints.
+
+    A kprobe's handler before 5.10: interrupts off, and one preempt_disable().
+    """
+    flags, depth = event.held_flags | event.handler_flags, event.held_depth + 1 + bool(event.handler_flags)
+    return flags << 8 | depth
+
+
 class Running:
     """Programs of the floor above that run now, one set of programs per CPU (bpf_prog_active)."""
 
     def __init__(self, nr_cpus: int, block: Block) -> None:
         self.active = (ctypes.c_uint64 * nr_cpus)()  # bpf(2) raises it, too, around updates of maps
         self.event: list[Firing | None] = [None] * nr_cpus
+        self.held = (ctypes.c_uint64 * nr_cpus)()  # holds() of those, for native code
         self.handlers: WeakValueDictionary[int, Firing] = WeakValueDictionary()  # by the words of compiled ones
         self.words = block.words
         self.misses = 0
+
+    def begin(self, cpu: int, event: Firing | None) -> None:
+        """Python starts the programs of an event there; None: they are done."""
+        self.event[cpu] = event
+        self.held[cpu] = 0 if event is None else holds(event)
 
     def firing(self, cpu: int) -> Firing | None:
         """The event whose programs run there, whoever started them."""
