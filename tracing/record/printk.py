@@ -28,11 +28,11 @@ from tracing.record.registry import EventRegistry
 MIGRATION_OFF = 0x10  # of trace_entry.preempt_count
 TEXT_AT = COMMON_SIZE + 4  # in the record, behind the __data_loc
 TEXT_MOST = 900  # characters; the helper cuts longer ones
-ARGUMENTS = 3
+PRINTED_MOST = 3
 # Words: those of the event in its array (0: Python does it), where what places hold is kept, what the helper holds itself: flags
 # and depth, bits of the depth that are set and those that are shown.
 P_EVENT, P_HELD, P_FLAGS, P_DEPTH, P_SET, P_MASK, PRINTK_WORDS = range(7)
-TAB, RETURN, SPACE, PERCENT, MINUS, ZERO, DELETE = 9, 13, 32, 37, 45, 48, 127
+TAB, RETURN, BLANK, PERCENT, MINUS, ZERO, DELETE = 9, 13, 32, 37, 45, 48, 127
 LOWER_X, UPPER_X, LOWER_D, LOWER_I, LOWER_L, LOWER_U = 120, 88, 100, 105, 108, 117
 LOWER_A, UPPER_A = 97, 65
 
@@ -83,7 +83,7 @@ def put_text(to: int, fmt: int, size: int, a: int, b: int, c: int) -> int:
         if not letter:
             poke8(to + length, 0)
             return length
-        if length > TEXT_MOST or letter >= DELETE or (letter < SPACE and (letter < TAB or letter > RETURN)):
+        if length > TEXT_MOST or letter >= DELETE or (letter < BLANK and (letter < TAB or letter > RETURN)):
             decline()
         if letter != PERCENT:
             poke8(to + length, letter)
@@ -101,7 +101,7 @@ def put_text(to: int, fmt: int, size: int, a: int, b: int, c: int) -> int:
             poke8(to + length, PERCENT)
             length += 1
             continue
-        if given == ARGUMENTS:
+        if given == PRINTED_MOST:
             decline()
         length += put_number(to + length, letter, longs, a if given == 0 else b if given == 1 else c)
         given += 1
