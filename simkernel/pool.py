@@ -104,8 +104,9 @@ def here(asked: Sequence[P], work: Callable[[P], R], jobs: int) -> Iterator[tupl
         except BrokenProcessPool:
             raise NoCluster("a worker process died: no memory of the host is left?") from None
         except BaseException:  # Ctrl-C, a signal to this process alone: what is under way is of no use any more
-            pool.shutdown(wait=False, cancel_futures=True)
-            end_children()
+            for future in futures:
+                future.cancel()
+            end_children()  # then the pool's thread ends, and is waited for: at the process's end it would meet closed pipes
             raise
 
 
