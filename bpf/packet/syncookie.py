@@ -6,6 +6,7 @@ The hash is ours: Linux's has a key that is drawn at boot.  Headers are bytes fr
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 from arch.abi.inet import TCP_HEADER_SIZE, TCPOPT_EOL, TCPOPT_MSS, TCPOPT_NOP
 from arch.abi.limits import U32_MAX
@@ -25,8 +26,8 @@ def _hash(addresses: bytes, ports: bytes, count: int, which: int) -> int:
     return int.from_bytes(hashlib.blake2s(raw, digest_size=4).digest(), "little")
 
 
-def _mss_option(options: bytes) -> int:
-    """tcp_parse_mss_option(): 0 without."""
+def tcp_options(options: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kinds and values of a header's options, until the end or until one that is none; the walk of tcp_parse_options()."""
     at = 0
     while at < len(options) and options[at] != TCPOPT_EOL:
         if options[at] == TCPOPT_NOP:
@@ -34,11 +35,17 @@ def _mss_option(options: bytes) -> int:
             continue
         length = options[at + 1] if at + 1 < len(options) else 0
         if length < 2 or at + length > len(options):
-            return 0
-        if options[at] == TCPOPT_MSS and length == 4:
-            return int.from_bytes(options[at + 2 : at + 4], "big")
+            return
+        yield options[at], options[at + 2 : at + length]
         at += length
-    return 0
+
+
+def _mss_option(options: bytes) -> int:
+    """tcp_parse_mss_option(): 0 without."""
+    sizes = (
+        int.from_bytes(value, "big") for kind, value in tcp_options(options) if kind == TCPOPT_MSS and len(value) == 2
+    )
+    return next(sizes, 0)
 
 
 def make_cookie(addresses: bytes, header: bytes, sizes: Sizes, now_ns: int) -> tuple[int, int]:

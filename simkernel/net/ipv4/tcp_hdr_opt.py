@@ -14,9 +14,9 @@ from arch.abi.inet import (
     TCP_SYN_RECV,
     TCP_SYN_SENT,
     TCP_TIME_WAIT,
-    TCPOPT_EOL,
     TCPOPT_NOP,
 )
+from bpf.packet.syncookie import tcp_options
 from simkernel.net.core.programs import HeaderCall
 from simkernel.net.core.skb import Skb
 from simkernel.net.face import NetKernel
@@ -79,19 +79,10 @@ def put_header(k: NetKernel, sk: TcpSock, packet: Skb, header: bytes) -> None:
 
 def _has_unknown(options: bytes) -> bool:
     """rx_opt.saw_unknown, by tcp_parse_options()."""
-    at = 0
-    while at < len(options) and options[at] != TCPOPT_EOL:
-        if options[at] == TCPOPT_NOP:
-            at += 1
-            continue
-        size = options[at + 1] if at + 1 < len(options) else 0
-        if size < 2 or at + size > len(options):
-            return False
-        fast_open = options[at] == TCPOPT_EXP and options[at + 2 : at + 4] == FASTOPEN_MAGIC
-        if options[at] not in KNOWN and not fast_open:
-            return True
-        at += size
-    return False
+    return any(
+        kind not in KNOWN and not (kind == TCPOPT_EXP and value.startswith(FASTOPEN_MAGIC))
+        for kind, value in tcp_options(options)
+    )
 
 
 def show_header(k: NetKernel, sk: TcpSock, packet: Skb) -> None:
