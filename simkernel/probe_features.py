@@ -20,6 +20,7 @@ from bpf.maps.types import map_types, row_of
 from bpf.testing.probe import known
 from bpf.versions.program_types import PROGRAM_TYPES, RFC_PROGRAM_TYPES, ProgramType, attach_number, program_types
 from simkernel.machine import Machine
+from simkernel.probe_system import System, probe_system
 
 R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
 EXIT = Insn(BPF_JMP | BPF_EXIT)
@@ -66,11 +67,14 @@ def _extra(row: ProgramType) -> ProgOptions:
 EXTRA = {row.number: _extra(row) for row in program_types()}
 # bpftool leaves these out unless asked: their use is logged by the kernel.
 NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
+# Map types of 7.2 that are not here: a newer bpftool asks for them, and is told so.
+NOT_HERE = ("insn_array", "rhash")
 
 
 class Report(TypedDict):
     """What a machine has, under bpftool's JSON keys."""
 
+    system_config: System
     syscall_config: dict[str, bool]
     program_types: dict[str, bool]
     map_types: dict[str, bool]
@@ -170,6 +174,7 @@ def probe_features(machine: Machine, full: bool = False, newer: bool = False) ->
     prober = Prober(machine, newer)
     programs = {name: prober.has_prog_type(number) for number, name in prober.prog_types}
     maps = {row.name.lower(): prober.has_map_type(row.number) for row in prober.map_types}
+    maps |= dict.fromkeys(NOT_HERE if newer else (), False)
     helpers: dict[str, list[str]] = {}
     for number, name in prober.prog_types:
         have: list[str] = []
@@ -181,25 +186,27 @@ def probe_features(machine: Machine, full: bool = False, newer: bool = False) ->
             ]
         helpers[f"{name}_available_helpers"] = have
     return {
+        "system_config": probe_system(machine, newer),
         "syscall_config": {"have_bpf_syscall": True},
         "program_types": {f"have_{name}_prog_type": have for name, have in programs.items()},
         "map_types": {f"have_{name}_map_type": have for name, have in maps.items()},
         "helpers": helpers,
-        "misc": misc(prober),
+        "misc": misc(prober, newer),
     }
 
 
-def misc(prober: Prober) -> dict[str, bool]:
-    """Sizes, loops and instruction sets.  bpftool: probe_misc_feature()."""
+def misc(prober: Prober, newer: bool) -> dict[str, bool]:
+    """Sizes, loops and instruction sets.  bpftool: probe_misc_feature(); the fourth is asked for since 7.3."""
     socket_filter = uapi.BPF_PROG_TYPE_SOCKET_FILTER
     large = [R0_0] * uapi.BPF_MAXINSNS + [EXIT]
     loop = [Insn(0xB7, 0, 0, 0, 10), Insn(0x07, 0, 0, 0, -1), Insn(0x55, 0, 0, -2, 0), EXIT]
     v2 = [R0_0, Insn(0xA5, 0, 0, 0, 1), EXIT]  # JLT
     v3 = [R0_0, Insn(0xA6, 0, 0, 0, 1), EXIT]  # JLT32
+    v4 = [R0_0, Insn(0x56, 0, 0, 1, 1), Insn(0x06, 0, 0, 0, 1), R0_0, EXIT]  # JNE32, then a jump with 32 bits
     cases = {
         "have_large_insn_limit": large,
         "have_bounded_loops": loop,
         "have_v2_isa_extension": v2,
         "have_v3_isa_extension": v3,
-    }
+    } | ({"have_v4_isa_extension": v4} if newer else {})
     return {name: prober.load(socket_filter, insns, log=False)[0] >= 0 for name, insns in cases.items()}

@@ -304,6 +304,7 @@ DOCUMENTS = (
         "feature probe",
         "One document, with bpftool's keys.",
         record(
+            system_config=table(anything(), "of /proc/sys numbers (-1: cannot be read), of /boot/config text (null: not set)"),
             syscall_config=table(flag()),
             program_types=table(flag()),
             map_types=table(flag()),

@@ -9,6 +9,7 @@ import click
 
 from simkernel.cli.listing import machine_options
 from simkernel.probe_features import Report, probe_features
+from simkernel.probe_system import system_text
 
 # What bpftool calls the types.  tools/bpf/bpftool, libbpf_bpf_prog_type_str(): the constant without its prefix.
 SKIPPED = ("unspec",)
@@ -39,7 +40,7 @@ def probe(arch: str, kernel: str, as_json: bool, full: bool, newer: bool) -> Non
 
 def text(found: Report) -> str:
     """As bpftool prints it for people."""
-    lines = ["Scanning system call availability..."]
+    lines = [*system_text(found["system_config"]), "", "Scanning system call availability..."]
     lines.append(f"bpf() syscall {'is' if found['syscall_config']['have_bpf_syscall'] else 'is NOT'} available")
     lines += ["", "Scanning eBPF program types..."]
     for name, have in found["program_types"].items():
@@ -56,7 +57,7 @@ def text(found: Report) -> str:
     lines += ["", "Scanning miscellaneous eBPF features..."]
     for name, have in found["misc"].items():
         lines.append(f"{MISC_TEXT[name]} is {word(have)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n"
 
 
 def word(have: bool) -> str:
@@ -69,4 +70,5 @@ MISC_TEXT = {
     "have_bounded_loops": "Bounded loop support",
     "have_v2_isa_extension": "ISA extension v2",
     "have_v3_isa_extension": "ISA extension v3",
+    "have_v4_isa_extension": "ISA extension v4",
 }
