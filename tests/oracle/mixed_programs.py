@@ -25,10 +25,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import reask
 
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
+from tests.oracle import reask
 
 Row = dict[str, Any]
 SUITE = Path(__file__).parents[1] / "data/verifier_6_1_given.json.gz"
