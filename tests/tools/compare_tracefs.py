@@ -23,7 +23,7 @@ from tests.tracing.fakes import cat, machine
 from tracing.files.nodes import Directory
 
 TEXTS = (
-    "README", "available_tracers", "trace_options", "trace_clock", "printk_formats", "set_event", "events/header_event",
+    "README", "available_events", "available_tracers", "trace_options", "trace_clock", "printk_formats", "set_event", "events/header_event",
     "events/header_page", "current_tracer", "tracing_thresh", "tracing_max_latency", "buffer_percent", "set_ftrace_pid",
     "set_ftrace_notrace_pid", "set_event_pid", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace",
     "max_graph_depth", "stack_max_size", "stack_trace", "uprobe_events", "kprobe_events", "dynamic_events",
@@ -34,7 +34,7 @@ TEXTS = (
 )  # fmt: skip
 SCRIPT = """cd /sys/kernel/tracing; mkdir instances/probe
 echo "=== names"; find . -exec stat -c '%A %n' {} + | sort -k2
-for f in TEXTS options/*; do echo "=== $f"; cat $f 2>&1; done"""
+for f in TEXTS options/* events/*/*/format events/*/*/id; do echo "=== $f"; cat $f 2>&1; done"""
 BITS = "rwxrwxrwx"
 
 
