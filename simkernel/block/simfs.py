@@ -86,7 +86,7 @@ class SimfsInode(TmpfsInode):
         sb = self.super
         sb.take_inode()
         inode = SimfsInode(sb, mode)
-        init_owner(inode, self, mode, cred)
+        init_owner(inode, self, mode, cred, sb.pool.charge)
         self._changed(BOGO_DIRENT_SIZE)
         return parent.add(name, inode)
 
@@ -95,7 +95,7 @@ class SimfsInode(TmpfsInode):
         sb = self.super
         sb.take_inode()
         inode = SimfsInode(sb, S_IFREG)
-        init_owner(inode, self, mode & S_IALLUGO | S_IFREG, cred)
+        init_owner(inode, self, mode & S_IALLUGO | S_IFREG, cred, sb.pool.charge)
         inode.i_nlink = 0
         return inode
 

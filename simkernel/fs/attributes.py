@@ -22,6 +22,7 @@ from simkernel.fs.namei import (
     LOOKUP_FOLLOW,
 )  # fmt: skip
 from simkernel.fs.open_walk import MAY_EXEC, MAY_WRITE, get_path_name
+from simkernel.fs.posix_acl import ACL_ACCESS, acl_of, as_kept, pack, with_mode
 from simkernel.fs.security import ATTR_CTIME, ATTR_GID, ATTR_KILL_SGID, ATTR_KILL_SUID, ATTR_MODE, ATTR_UID
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -115,6 +116,8 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
     if not in_group(cred, inode.i_gid) and not cred.capable(CAP_FSETID, inode):
         mode &= ~S_ISGID
     inode.i_mode = mode
+    if inode.xattrs is not None and ACL_ACCESS in inode.xattrs:
+        inode.xattrs[ACL_ACCESS] = pack(with_mode(acl_of(inode.xattrs), mode), as_kept)
     inode.attr_changed()
     k.vfs.dirty.attributes_set(inode)
     inode.ctime = k.vfs.now()

@@ -16,12 +16,13 @@ from arch.abi.fcntl import F_SEAL_SEAL, O_ACCMODE, O_NONBLOCK
 from arch.abi.limits import MAX_LFS_FILESIZE, NAME_MAX, PAGE_SHIFT, PAGE_SIZE
 from arch.abi.mman import PROT_EXEC
 from arch.abi.mount import MS_NOEXEC, MS_RDONLY
-from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
+from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IRWXG, S_IXUGO
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from simkernel.fs import constants as c
 from simkernel.fs.fown import Owner
 from simkernel.fs.pagecache import Mapping
+from simkernel.fs.posix_acl import acl_of, permitted
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.task import WaitQueue
@@ -165,6 +166,7 @@ class SuperBlock:
         self.next_ino = 1
         self.addr = 0
         self.xattr_kinds: tuple[bytes, ...] = ()  # prefixes of extended attributes that can be stored
+        self.acls = False  # SB_POSIXACL: files have access lists
         self.mounts: set[object] | None = None  # struct mounts, where kill() is to be called after the last
         self.anon_inode: Inode | None = None  # the one that all files of anon_inodefs share
 
@@ -546,21 +548,18 @@ def in_group(cred: Cred, gid: int) -> bool:
 
 
 def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:
-    """Mode bits, then the two capabilities that override them.  fs/namei.c:generic_permission()."""
-    mode = inode.i_mode
-    bits = mode >> (6 if inode.i_uid == cred.fsuid else 3 if in_group(cred, inode.i_gid) else 0)
+    """Access list or mode bits, then the two capabilities that override them.  fs/namei.c:generic_permission()."""
+    mode, owner = inode.i_mode, inode.i_uid == cred.fsuid
     want = mask & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC)
-    if not want & ~bits:
+    acl = () if owner or inode.xattrs is None or not mode & S_IRWXG else acl_of(inode.xattrs)
+    if acl:
+        allowed = permitted(acl, want, cred.fsuid, lambda gid: in_group(cred, gid), inode.i_gid)
+    else:
+        allowed = not want & ~(mode >> (6 if owner else 3 if in_group(cred, inode.i_gid) else 0))
+    searches = not want & c.MAY_WRITE if inode.is_dir else want == c.MAY_READ
+    if allowed or (searches and cred.capable(CAP_DAC_READ_SEARCH, inode)):
         return
-    if inode.is_dir:
-        if not want & c.MAY_WRITE and cred.capable(CAP_DAC_READ_SEARCH, inode):
-            return
-        if cred.capable(CAP_DAC_OVERRIDE, inode):
-            return
-        raise KernelError(EACCES, "permission denied")
-    if want == c.MAY_READ and cred.capable(CAP_DAC_READ_SEARCH, inode):
-        return
-    if (not want & c.MAY_EXEC or mode & S_IXUGO) and cred.capable(CAP_DAC_OVERRIDE, inode):
+    if (inode.is_dir or not want & c.MAY_EXEC or mode & S_IXUGO) and cred.capable(CAP_DAC_OVERRIDE, inode):
         return
     raise KernelError(EACCES, "permission denied")
 

@@ -6,6 +6,8 @@ sleeps, so it is plain Python; only the functions around it (do_filp_open, path_
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arch.abi.capability import CAP_FOWNER, CAP_FSETID
 from arch.abi.errno import (  # fmt: skip
     EACCES,
@@ -28,6 +30,8 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Cred, Dentry, Inode, Path, in_group, inode_permission
 from simkernel.fs.mounts import Mounts
+from simkernel.fs.pagecache import xattr_room
+from simkernel.fs.posix_acl import inherited
 
 LAST_NORM, LAST_ROOT, LAST_DOT, LAST_DOTDOT = range(4)
 
@@ -290,8 +294,8 @@ def may_open(path: Path, acc_mode: int, flags: int, cred: Cred) -> int:
     return flags
 
 
-def init_owner(inode: Inode, dir_: Inode, mode: int, cred: Cred) -> None:
-    """Owner, group and the set-group-id inheritance of a new inode.  fs/inode.c:inode_init_owner()."""
+def init_owner(inode: Inode, dir_: Inode, mode: int, cred: Cred, charge: Callable[[int], None]) -> None:
+    """Owner, group, access lists and the set-group-id inheritance of a new inode.  fs/inode.c:inode_init_owner(), simple_acl_create()."""
     inode.i_uid = cred.fsuid
     if dir_.i_mode & S_ISGID:
         inode.i_gid = dir_.i_gid
@@ -300,6 +304,10 @@ def init_owner(inode: Inode, dir_: Inode, mode: int, cred: Cred) -> None:
     else:
         inode.i_gid = cred.fsgid
     inode.i_mode = mode
+    if dir_.xattrs is not None and mode & S_IFMT != S_IFLNK:
+        inode.i_mode, acls = inherited(dir_.xattrs, mode, mode & S_IFMT == S_IFDIR)
+        charge(xattr_room(acls))
+        inode.xattrs = acls or None
 
 
 def mode_strip_sgid(dir_: Inode, mode: int, cred: Cred) -> int:

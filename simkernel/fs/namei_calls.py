@@ -50,6 +50,7 @@ from simkernel.fs.namei import (
 )  # fmt: skip
 from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.fs.pending import Pending
+from simkernel.fs.posix_acl import umasked
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import under_inode_lock
@@ -246,17 +247,16 @@ def _make(
     check_make(k, nd.path, kind, args[-1] if function == "vfs_mknod" else 1)
     new = Pending(vfs, parent, nd.last, nd.cred)
     new.target = target
+    if kind != S_IFLNK:  # the first argument is the mode
+        mode = umasked(parent.inode.xattrs, args[0], fs_of(k.current).umask)
+        args, asked = (mode, *args[1:]), (mode, *asked[1:])
     try:
-        _ask_path(k, nd.path, new, kind, asked or args)
+        _ask_path(k, nd.path, new, kind, asked if asked[1:] else args)
         given = (*vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
         ret = yield from under_inode_lock(k, parent.inode, function, *given)
     finally:
         new.put()
     return ret
-
-
-def _masked(k: FsKernel, mode: int) -> int:
-    return mode & ~int(fs_of(k.current).umask)
 
 
 @kernel_function(
@@ -268,7 +268,7 @@ def _masked(k: FsKernel, mode: int) -> int:
 def do_mkdirat(k: FsKernel, dfd: int, name: int, mode: int) -> Body:
     """mkdir(2)."""
     text = k.vfs.passed(name, Filename).name
-    return (yield from _make(k, dfd, text, S_IFDIR, "vfs_mkdir", _masked(k, mode)))
+    return (yield from _make(k, dfd, text, S_IFDIR, "vfs_mkdir", mode))
 
 
 @kernel_function(
@@ -276,7 +276,7 @@ def do_mkdirat(k: FsKernel, dfd: int, name: int, mode: int) -> Body:
 )
 def do_mkdirat_5_14(k: FsKernel, dfd: int, pathname: int, mode: int) -> Body:
     """mkdir(2)."""
-    return (yield from _make(k, dfd, get_path_name(k, pathname), S_IFDIR, "vfs_mkdir", _masked(k, mode)))
+    return (yield from _make(k, dfd, get_path_name(k, pathname), S_IFDIR, "vfs_mkdir", mode))
 
 
 def _with_name(k: FsKernel, pathname: int, function: str, dfd: int, *args: int) -> Body:
@@ -295,7 +295,7 @@ def _mkdirat(k: FsKernel, dfd: int, pathname: int, mode: int) -> Body:
         return (yield from _with_name(k, pathname, "do_mkdirat", dfd, mode))
     if k.vfs.names.do_mkdirat:
         return (yield k.call("do_mkdirat", dfd, pathname, mode))
-    return (yield from _make(k, dfd, get_path_name(k, pathname), S_IFDIR, "vfs_mkdir", _masked(k, mode)))
+    return (yield from _make(k, dfd, get_path_name(k, pathname), S_IFDIR, "vfs_mkdir", mode))
 
 
 @syscall("mkdir", "const char *pathname, umode_t mode", source="fs/namei.c")
@@ -315,7 +315,6 @@ def _mknodat(k: FsKernel, dfd: int, filename: int, mode: int, dev: int) -> Body:
     if kind not in (0, S_IFREG, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK):
         return -EPERM if kind == S_IFDIR else -EINVAL
     name = get_path_name(k, filename, putter="do_mknodat")
-    mode = _masked(k, mode)
     if kind in (0, S_IFREG):
         mode |= S_IFREG
         return (yield from _make(k, dfd, name, S_IFREG, "vfs_create", mode, 1, asked=(mode, dev)))

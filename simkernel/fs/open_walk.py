@@ -47,6 +47,7 @@ from simkernel.fs.namei import (
     mode_strip_sgid,
 )  # fmt: skip
 from simkernel.fs.pending import Pending
+from simkernel.fs.posix_acl import umasked
 from simkernel.fs.vfs import Vfs
 
 MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
@@ -186,7 +187,7 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     if nd.path.mnt.read_only:
         raise KernelError(EROFS, "read-only mount")
     check_make(vfs.k, nd.path, S_IFREG)
-    mode = mode_strip_sgid(parent.inode, op.mode & ~fs_of(vfs.k.current).umask, nd.cred)
+    mode = mode_strip_sgid(parent.inode, umasked(parent.inode.xattrs, op.mode, fs_of(vfs.k.current).umask), nd.cred)
     if nd.cred.watched:
         return _create_watched(vfs, nd, mode), True
     may_create(parent.inode, nd.cred)
@@ -268,7 +269,7 @@ def _tmpfile(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, in
         raise KernelError(EROFS, "read-only mount")
     dir_ = where.dentry.inode
     inode_permission(dir_, MAY_WRITE | MAY_EXEC, nd.cred)
-    inode = dir_.tmpfile(where.dentry, op.mode & ~fs_of(vfs.k.current).umask, nd.cred)
+    inode = dir_.tmpfile(where.dentry, umasked(dir_.xattrs, op.mode, fs_of(vfs.k.current).umask), nd.cred)
     dentry = Dentry(f"#{inode.i_ino}", where.dentry, inode)
     dentry.hashed = False
     if not op.flags & O_EXCL:

@@ -80,7 +80,7 @@ class TmpfsInode(Inode):
         sb = self.i_sb
         sb.take_inode()
         inode = TmpfsInode(sb, mode)
-        init_owner(inode, self, mode, cred)
+        init_owner(inode, self, mode, cred, sb.pool.charge)
         self._changed(BOGO_DIRENT_SIZE)
         return parent.add(name, inode)
 
@@ -187,7 +187,7 @@ class TmpfsInode(Inode):
         sb = self.i_sb
         sb.take_inode()
         inode = TmpfsInode(sb, S_IFREG)
-        init_owner(inode, self, mode & S_IALLUGO | S_IFREG, cred)
+        init_owner(inode, self, mode & S_IALLUGO | S_IFREG, cred, sb.pool.charge)
         inode.i_nlink = 0
         return inode
 
@@ -246,7 +246,7 @@ class TmpfsSuper(SuperBlock):
         total_pages: int = 32768, root_mode: int = 0o1777,
     ) -> None:  # fmt: skip
         super().__init__(fs_name, TMPFS_MAGIC, dev, now)
-        self.xattr_kinds = (b"security.", b"trusted.")
+        self.xattr_kinds, self.acls = (b"security.", b"trusted."), True
         self.mounts = set()
         self.pool = pool
         self.max_blocks = total_pages // 2

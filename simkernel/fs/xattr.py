@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from arch.abi.capability import CAP_FOWNER, CAP_OPT_NOAUDIT, CAP_SYS_ADMIN
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODATA, EOPNOTSUPP, EPERM, ERANGE, EROFS
+from arch.abi.capability import CAP_FOWNER, CAP_FSETID, CAP_OPT_NOAUDIT, CAP_SYS_ADMIN
+from arch.abi.errno import E2BIG, EACCES, EEXIST, EINVAL, ENODATA, EOPNOTSUPP, EPERM, ERANGE, EROFS
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PAGE_SIZE, XATTR_NAME_MAX
-from arch.abi.stat import S_ISVTX
+from arch.abi.stat import S_IRWXUGO, S_ISGID, S_ISVTX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ATTRIB
-from simkernel.fs.inode import Inode, Path, inode_permission
+from simkernel.fs.inode import Inode, Path, in_group, inode_permission
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.pagecache import xattr_room
+from simkernel.fs.posix_acl import (
+    ACL_ACCESS,
+    ACL_DEFAULT,
+    ACL_NAMES,
+    acl_of,
+    as_kept,
+    check_valid,
+    mode_of,
+    pack,
+    says_more,
+    unpack,
+)
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.user_namespace import from_kernel, to_kernel, user_ns
 
 XATTR_CREATE, XATTR_REPLACE = 1, 2
 XATTR_SIZE_MAX = 65536
@@ -76,6 +90,8 @@ def vfs_getxattr(k: FsKernel, path: Path, name: bytes) -> bytes:
     if name == SOCKPROTONAME and inode.i_sb.fs_name == "sockfs":
         return path.dentry.name.encode() + b"\0"
     k.vfs.security.ask("inode_getxattr", path.dentry, name)
+    if name in ACL_NAMES:
+        return _get_acl(k, inode, name)
     if name.startswith(SECURITY_PREFIX) and SECURITY_PREFIX not in inode.i_sb.xattr_kinds:
         raise KernelError(EOPNOTSUPP)
     value = _store(inode, name).get(name)
@@ -102,6 +118,19 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
         ask("inode_removexattr", k.vfs.init_user_ns, path.dentry, name)
     else:
         ask("inode_setxattr", k.vfs.init_user_ns, path.dentry, name, value, len(value), flags)
+    if name in ACL_NAMES:
+        _set_acl(k, inode, name, value)
+    else:
+        _replace(k, inode, name, value, flags)
+    inode.ctime = k.vfs.now()
+    k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
+    if value is not None:
+        ask("inode_post_setxattr", path.dentry, name, value, len(value), flags)
+    return 0
+
+
+def _replace(k: FsKernel, inode: Inode, name: bytes, value: bytes | None, flags: int) -> None:
+    """simple_xattr_set().  EEXIST, ENODATA, ENOMEM."""
     store = _store(inode, name)
     if name in store and flags & XATTR_CREATE:
         raise KernelError(EEXIST)
@@ -112,11 +141,47 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
     k.mm.charge(xattr_room(more) - xattr_room(less))
     store.pop(name, None)
     store.update(more)
-    inode.ctime = k.vfs.now()
-    k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
-    if value is not None:
-        ask("inode_post_setxattr", path.dentry, name, value, len(value), flags)
-    return 0
+
+
+def _get_acl(k: FsKernel, inode: Inode, name: bytes) -> bytes:
+    """posix_acl_xattr_get(): with ids as the caller's user namespace has them.  EOPNOTSUPP, ENODATA."""
+    if not inode.i_sb.acls or inode.is_link:
+        raise KernelError(EOPNOTSUPP)
+    acl = acl_of(inode.xattrs, name)
+    if not acl:
+        raise KernelError(ENODATA)
+    return pack(acl, partial(from_kernel, user_ns(k.current)))
+
+
+def _set_acl(k: FsKernel, inode: Inode, name: bytes, value: bytes | None) -> None:
+    """posix_acl_xattr_set(), simple_set_acl(): a list that a mode can say becomes the mode.  EOPNOTSUPP, EINVAL, EACCES, EPERM."""
+    if not inode.i_sb.acls:
+        raise KernelError(EOPNOTSUPP)
+    acl = () if value is None else unpack(value, partial(to_kernel, user_ns(k.current)))
+    if inode.is_link:
+        raise KernelError(EOPNOTSUPP)
+    if name == ACL_DEFAULT and not inode.is_dir:
+        if acl:
+            raise KernelError(EACCES)
+        return
+    cred = k.vfs.cred()
+    if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
+        raise KernelError(EPERM)
+    if acl:
+        check_valid(acl)
+    if acl and name == ACL_ACCESS:
+        mode = inode.i_mode & ~S_IRWXUGO | mode_of(acl)
+        if not in_group(cred, inode.i_gid) and not cred.capable(CAP_FSETID, inode):
+            mode &= ~S_ISGID
+        inode.i_mode = mode
+        k.vfs.mirror.inode_changed(inode)
+        acl = acl if says_more(acl) else ()
+    store = {} if inode.xattrs is None else inode.xattrs
+    more = {name: pack(acl, as_kept)} if acl else {}
+    k.mm.charge(xattr_room(more) - xattr_room({name: store[name]} if name in store else {}))
+    store.pop(name, None)
+    store.update(more)
+    inode.xattrs = store
 
 
 def _give(k: FsKernel, data: bytes, address: int, size: int) -> int:
@@ -197,7 +262,8 @@ def sys_getxattrat(k: FsKernel, dfd: int, pathname: int, at_flags: int, name: in
 def _list(k: FsKernel, path: Path, buf: int, size: int) -> int:
     """Names with their NUL, newest first; trusted ones for those who may read them."""
     k.vfs.security.ask("inode_listxattr", path.dentry)
-    names = reversed(path.dentry.inode.xattrs or {})
+    kept = path.dentry.inode.xattrs or {}
+    names = [*(n for n in ACL_NAMES if n in kept), *(n for n in reversed(kept) if n not in ACL_NAMES)]
     shown = [n for n in names if not n.startswith(TRUSTED) or k.capable(CAP_SYS_ADMIN, CAP_OPT_NOAUDIT)]
     if path.dentry.inode.i_sb.fs_name == "sockfs":  # sockfs_listxattr()
         shown.append(SOCKPROTONAME)

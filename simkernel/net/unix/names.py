@@ -14,6 +14,7 @@ from simkernel.fs.inode import Path, inode_permission, to_str
 from simkernel.fs.landlock_access import check_make
 from simkernel.fs.namei import lookup_create
 from simkernel.fs.pending import Pending
+from simkernel.fs.posix_acl import umasked
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net
 from simkernel.net.face import NetKernel
@@ -67,7 +68,7 @@ def _make_inode(k: NetKernel, path: str, only_check: bool) -> Path | None:
         check_make(k, nd.path, S_IFSOCK)
     except KernelError as error:
         raise KernelError(EADDRINUSE if error.errno == EEXIST else error.errno, str(error)) from None
-    mode = S_IFSOCK | 0o777 & ~fs_of(k.current).umask
+    mode = S_IFSOCK | umasked(parent.inode.xattrs, 0o777, fs_of(k.current).umask)
     new = Pending(vfs, parent, nd.last, nd.cred)
     try:
         vfs.security.ask("path_mknod", nd.path, new.addr, mode, 0)
