@@ -19,7 +19,10 @@ ACL_ACCESS, ACL_DEFAULT = b"system.posix_acl_access", b"system.posix_acl_default
 ACL_NAMES = (ACL_ACCESS, ACL_DEFAULT)  # in the order in which they are listed
 ACL_VERSION = 2
 ACL_USER_OBJ, ACL_USER, ACL_GROUP_OBJ, ACL_GROUP, ACL_MASK, ACL_OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
-HEADER, ENTRY = 4, 8  # bytes, little endian on every CPU: the version; tag and permissions of 16 bits, an id of 32
+ACL_HEADER, ACL_ENTRY = (
+    4,
+    8,
+)  # bytes, little endian on every CPU: the version; tag and permissions of 16 bits, an id of 32
 RWX = 7
 
 Attributes = dict[bytes, bytes] | None
@@ -51,7 +54,7 @@ ID_KINDS = {ACL_USER: "uid", ACL_GROUP: "gid"}
 
 def pack(acl: Acl, translate: Translate) -> bytes:
     """posix_acl_to_xattr()."""
-    out = ACL_VERSION.to_bytes(HEADER, "little")
+    out = ACL_VERSION.to_bytes(ACL_HEADER, "little")
     for tag, perm, who in acl:
         number = translate(ID_KINDS[tag], who) if tag in ID_KINDS else U32_MAX
         out += tag.to_bytes(2, "little") + perm.to_bytes(2, "little") + number.to_bytes(4, "little")
@@ -60,18 +63,18 @@ def pack(acl: Acl, translate: Translate) -> bytes:
 
 def unpack(value: bytes, translate: Translate) -> Acl:
     """posix_acl_from_xattr(): empty where there is only a header.  EINVAL, EOPNOTSUPP."""
-    if len(value) < HEADER:
+    if len(value) < ACL_HEADER:
         raise KernelError(EINVAL, "no header")
-    if int.from_bytes(value[:HEADER], "little") != ACL_VERSION:
+    if int.from_bytes(value[:ACL_HEADER], "little") != ACL_VERSION:
         raise KernelError(EOPNOTSUPP, "another version")
-    if (len(value) - HEADER) % ENTRY:
+    if (len(value) - ACL_HEADER) % ACL_ENTRY:
         raise KernelError(EINVAL, "half an entry")
     out = []
-    for at in range(HEADER, len(value), ENTRY):
+    for at in range(ACL_HEADER, len(value), ACL_ENTRY):
         tag, perm = (int.from_bytes(value[at + i : at + i + 2], "little") for i in (0, 2))
         who = U32_MAX
         if tag in ID_KINDS:
-            who = translate(ID_KINDS[tag], int.from_bytes(value[at + 4 : at + ENTRY], "little"))
+            who = translate(ID_KINDS[tag], int.from_bytes(value[at + 4 : at + ACL_ENTRY], "little"))
             if who == U32_MAX:
                 raise KernelError(EINVAL, "nobody")
         elif tag not in SHIFTS:
