@@ -11,7 +11,7 @@ from arch.abi.fanotify import PERM_EVENTS
 from arch.abi.version import KernelVersion
 from arch.records import dataclass
 from simkernel.fs.constants import FMODE_PATH, FMODE_WRITE
-from simkernel.fs.inode import Dentry, File, Inode, Path
+from simkernel.fs.inode import Dentry, File, Inode, Path, SuperBlock
 from simkernel.kernel.body import Body
 
 # include/linux/fsnotify_backend.h
@@ -64,6 +64,9 @@ class Listener(Group, Protocol):
 
     def inode_gone(self, inode: Inode) -> None:
         """The inode is no more."""
+
+    def unmounted(self, sb: SuperBlock) -> None:
+        """The file system is no more."""
 
 
 class FsNotify:
@@ -173,6 +176,17 @@ class FsNotify:
         self._tell(Happened(FS_DELETE_SELF | (FS_ISDIR if inode.is_dir else 0), inode))
         for group in self.groups:
             group.inode_gone(inode)
+
+    def unmounted(self, sb: SuperBlock) -> None:
+        """fsnotify_sb_delete(): inodes from the newest on, and what is marked of the file system as a whole."""
+        for inode in sorted((i for i in self.marks if i.i_sb is sb), key=lambda i: i.i_ino, reverse=True):
+            marks = list(self.marks[inode])
+            for mark in marks:
+                mark.event(FS_UNMOUNT | (FS_ISDIR if inode.is_dir else 0), "", 0, False)
+            for mark in marks:
+                mark.inode_gone()
+        for group in self.groups:
+            group.unmounted(sb)
 
     def moved(self, old_parent: Inode, old_name: str, new_parent: Inode, new: Dentry) -> None:
         """fsnotify_move(): both ends have the same cookie."""

@@ -121,7 +121,7 @@ class Watch:
 
     def event(self, mask: int, name: str, cookie: int, unlinked: bool) -> None:
         """inotify_handle_inode_event()."""
-        if not mask & self.mask & IN_ALL_EVENTS or (unlinked and name and self.mask & FS_EXCL_UNLINK):
+        if not mask & (self.mask & IN_ALL_EVENTS | FS_UNMOUNT) or (unlinked and name and self.mask & FS_EXCL_UNLINK):
             return
         self.group.queue(Event(self.wd, mask, cookie, name))
         if self.mask & IN_ONESHOT:

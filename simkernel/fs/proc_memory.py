@@ -18,6 +18,7 @@ from simkernel.fs.proc_task_mmu import page_facts
 from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.areas import Vma
+from simkernel.kernel.commit import commit_limit, committed_pages
 from simkernel.kernel.mm import Mm
 
 MAX_ORDER = 11  # sizes of blocks: 1 to 1,024 pages
@@ -84,7 +85,7 @@ def meminfo(k: FsKernel) -> str:
         ("Mapped", 0), ("Shmem", cached), ("KReclaimable", 0), ("Slab", 0), ("SReclaimable", 0), ("SUnreclaim", 0),
         ("KernelStack", 16 * len(k.tasks.by_pid)), ("PageTables", 0), *([("SecPageTables", 0)] if k.version.at_least("6.1") else []),
         ("NFS_Unstable", 0), ("Bounce", 0),
-        ("WritebackTmp", 0), ("CommitLimit", total // 2), ("Committed_AS", 0), ("VmallocTotal", 34359738367),
+        ("WritebackTmp", 0), ("CommitLimit", commit_limit(k) * 4), ("Committed_AS", committed_pages(k) * 4), ("VmallocTotal", 34359738367),
         ("VmallocUsed", 0), ("VmallocChunk", 0), ("Percpu", 0), ("HardwareCorrupted", 0), ("AnonHugePages", 0), ("ShmemHugePages", 0),
         ("ShmemPmdMapped", 0), ("FileHugePages", 0), ("FilePmdMapped", 0),
     ]  # fmt: skip

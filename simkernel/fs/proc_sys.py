@@ -161,6 +161,8 @@ def make_sysctl(
     """The tree of /proc/sys."""
     table.on_write("vm.max_map_count", k.mm.set_max_map_count)
     table.on_write("vm.overcommit_memory", lambda value: setattr(k.mm, "overcommit_memory", value))
+    table.on_write("vm.overcommit_ratio", lambda value: setattr(k.mm, "overcommit_ratio", value))
+    table.on_write("vm.overcommit_kbytes", lambda value: setattr(k.mm, "overcommit_kbytes", value))
     table.on_write("kernel.ns_last_pid", lambda value: _set_last_pid(k, value))
     table.on_write(
         "kernel.sched_rr_timeslice_ms", lambda value: setattr(k.tasks, "rr_timeslice_ns", value * NSEC_PER_MSEC)

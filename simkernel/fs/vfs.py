@@ -417,15 +417,15 @@ class Vfs:
     def put_super(self, sb: SuperBlock) -> None:
         """deactivate_super(): a file system whose mounts have all gone goes with its last user."""
         used = any(file.f_inode.i_sb is sb or file.f_path.mnt.mnt_sb is sb for file in self.files.values())
-        for task in self.k.tasks.by_pid.values():
-            fs = fs_if_any(task)
-            used = used or (fs is not None and sb in (fs.pwd.mnt.mnt_sb, fs.root.mnt.mnt_sb))
+        places = [fs for task in self.k.tasks.by_pid.values() if (fs := fs_if_any(task)) is not None]
+        used = used or any(sb in (fs.pwd.mnt.mnt_sb, fs.root.mnt.mnt_sb) for fs in places)
         if sb in self.unmounted:
             self.unmounted.remove(sb)
         if used or sb.mounts:
             self.unmounted.append(sb)
         else:
             self.security.super_gone(sb)
+            self.fsnotify.unmounted(sb)
             sb.kill()
 
     def inode_address(self, inode: object) -> int:

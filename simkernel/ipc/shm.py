@@ -85,6 +85,21 @@ class Segment(IpcObject):
         return self.perm(k) + words(k, self.size) + when + pids + words(k, self.nattch(k), 0, 0)
 
 
+class Attached:
+    """shm_open(), shm_close(): when areas that show a segment came and went, and whose they were."""
+
+    def __init__(self, k: IpcKernel, segment: Segment) -> None:
+        self.k, self.segment = k, segment
+
+    def opened(self) -> None:
+        """One more."""
+        self.segment.atime, self.segment.lpid = seconds(self.k), self.k.current.tgid
+
+    def closed(self) -> None:
+        """One less."""
+        self.segment.dtime, self.segment.lpid = seconds(self.k), self.k.current.tgid
+
+
 def _name(dentry: Dentry) -> str:
     return f"/{dentry.name} (deleted)"
 
@@ -180,7 +195,10 @@ def do_shmat(k: IpcKernel, shmid: int, addr: int, flags: int, raddr: int, lba: i
         raise KernelError(EINVAL if how & MAP_FIXED_NOREPLACE else error.errno) from None
     finally:
         segment.file.f_flags = O_RDWR
-    segment.atime, segment.lpid = seconds(k), k.current.tgid
+    vma = mm.find(where)
+    assert vma is not None
+    vma.ops = Attached(k, segment)
+    vma.ops.opened()
     if k.ipc.shm_rmid_forced:
         _let_go(segment)
     return where

@@ -83,7 +83,7 @@ class AddressSpaces:
         self._vdso = vdso_image(arch)
         self._vdso_page: int | None = None
         self.max_map_count = DEFAULT_MAX_MAP_COUNT
-        self.overcommit_memory = 0  # vm.overcommit_memory
+        self.overcommit_memory, self.overcommit_ratio, self.overcommit_kbytes = 0, 50, 0  # vm.overcommit_*
         physical.on_starving = self._starving
 
     def _listen(self, events: PageEvents | None) -> None:

@@ -113,6 +113,12 @@ class Group:
         if mark is not None:
             self.drop(mark)
 
+    def unmounted(self, sb: SuperBlock) -> None:
+        """Marks of a file system and of its files end without a word."""
+        for on, mark in list(self.marks.items()):
+            if on is sb or (isinstance(on, Inode) and on.i_sb is sb):
+                self.drop(mark)
+
     # -- events ----------------------------------------------------------------------------------------------------
 
     def _met(self, event: Happened) -> list[tuple[int, Mark]]:

@@ -37,6 +37,8 @@ from arch.abi.sched import (
 )
 from arch.abi.signal import NSIG, SIG_DFL, SIG_IGN
 from arch.errors import KernelError
+from simkernel.kernel.calls.limits import watch_rt_time
+from simkernel.kernel.commit import enough_for_copy
 from simkernel.kernel.face import Body, Call, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.pid_namespace import PID_MAX, PidNamespace
@@ -318,6 +320,7 @@ def sched_fork(k: KernelFace, flags: int, p: int) -> int:
     elif child.rt_priority:
         child.prio = child.normal_prio = 99 - child.rt_priority
     child.vruntime = parent.vruntime
+    watch_rt_time(k, child)
     return 0
 
 
@@ -379,6 +382,7 @@ def copy_mm(k: KernelFace, flags: int, tsk: int) -> int:
         parent.mm.users += 1
         k.mm.assign(child, parent.mm)
     else:
+        enough_for_copy(k, parent.mm)
         k.mm.assign(child, k.mm.dup(parent.mm))
     return 0
 

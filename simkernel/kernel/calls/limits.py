@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from arch.abi.capability import CAP_SYS_RESOURCE
 from arch.abi.errno import EINVAL, EPERM, ESRCH
-from arch.abi.resource import RLIM_NLIMITS, RLIMIT_CPU, RLIMIT_NOFILE
+from arch.abi.resource import RLIM_NLIMITS, RLIMIT_CPU, RLIMIT_NOFILE, RLIMIT_RTTIME
 from arch.abi.signal import SIGKILL, SIGXCPU
-from arch.abi.time import NSEC_PER_SEC, TICK_NSEC
+from arch.abi.time import NSEC_PER_SEC, NSEC_PER_USEC, TICK_NSEC
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
@@ -14,6 +14,7 @@ from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 
 NR_OPEN = 1 << 20  # fs.nr_open
+NO_RLIMIT = (-1, -1)
 
 
 def _limit_bytes(k: KernelFace, pair: tuple[int, int], size: int) -> bytes:
@@ -55,6 +56,9 @@ def _set_limit(k: KernelFace, task: Task, resource: int, new: tuple[int, int]) -
     k.mirror.store_limits(task)
     if resource == RLIMIT_CPU and new[0] >= 0:
         watch_cpu_time(k, task)
+    if resource == RLIMIT_RTTIME:
+        for thread in task.signal.threads:
+            watch_rt_time(k, thread)
 
 
 def watch_cpu_time(k: KernelFace, task: Task) -> None:
@@ -81,6 +85,36 @@ def watch_cpu_time(k: KernelFace, task: Task) -> None:
             k.clock.add(k.clock.now_ns + max(soft * NSEC_PER_SEC - used, 1), look)
 
     k.clock.add(k.clock.now_ns + TICK_NSEC, look)  # what is over already is seen at the next tick
+
+
+def watch_rt_time(k: KernelFace, task: Task) -> None:
+    """posix_cputimers_rt_watchdog(): how long a task of a real-time policy runs without a sleep, looked at every tick."""
+    if task.signal.rlimits[RLIMIT_RTTIME] == NO_RLIMIT or not task.rt_priority or task.rt_watched:
+        return
+    task.rt_watched = True
+    sleeps, since = task.nvcsw, task.utime_ns + task.stime_ns
+
+    def look() -> None:
+        nonlocal sleeps, since
+        limits = task.signal.rlimits[RLIMIT_RTTIME]
+        if task.exit_state or limits == NO_RLIMIT or not task.rt_priority:
+            task.rt_watched = False
+            return
+        if k.current is task:
+            k.cpus.charge_user()
+        now = task.utime_ns + task.stime_ns
+        if task.nvcsw != sleeps:
+            sleeps, since = task.nvcsw, now
+        used = (now - since) // NSEC_PER_USEC
+        soft, hard = limits
+        if 0 <= hard <= used:
+            k.signals.send(task.group_leader, SIGKILL)
+        elif 0 <= soft <= used:
+            k.signals.send(task.group_leader, SIGXCPU)
+            task.signal.rlimits[RLIMIT_RTTIME] = (soft + NSEC_PER_SEC // NSEC_PER_USEC, hard)
+        k.clock.add(k.clock.now_ns + TICK_NSEC, look)
+
+    k.clock.add(k.clock.now_ns + TICK_NSEC, look)
 
 
 @syscall("getrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")

@@ -34,6 +34,7 @@ from arch.abi.resource import RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK
 from arch.errors import KernelError
 from arch.hosttime import check
 from simkernel.kernel.areas import SharedAnonymous, page_up
+from simkernel.kernel.commit import OVERCOMMIT_NEVER, enough_memory, enough_to_write
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under_mmap_lock
@@ -43,7 +44,6 @@ from simkernel.kernel.mprotect import protect as change_rights
 from simkernel.kernel.mremap import remap, remap_pages
 from simkernel.kernel.security import ask, ask_mmap
 
-OVERCOMMIT_ALWAYS = 1
 GROWS = PROT_GROWSDOWN | PROT_GROWSUP
 NO_PKEY = -1
 
@@ -91,12 +91,6 @@ def may_expand(k: KernelFace, mm: Mm, length: int, data: bool) -> None:
     limit = rlimits[RLIMIT_DATA][0]
     if data and limit >= 0 and mm.data_bytes() + page_up(length) > limit:
         raise KernelError(ENOMEM)
-
-
-def enough_memory(k: KernelFace, length: int) -> None:
-    """__vm_enough_memory(), guessing (vm.overcommit_memory): not more at once than there is.  ENOMEM."""
-    if k.mm.overcommit_memory != OVERCOMMIT_ALWAYS and page_up(length) // PAGE_SIZE > k.mm.total_ram_pages:
-        raise KernelError(ENOMEM, "more than there is memory")
 
 
 def _no_huge_pages(k: KernelFace, flags: int) -> None:
@@ -169,7 +163,8 @@ def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: 
     if not file and flags & MAP_HUGETLB:
         _no_huge_pages(k, flags)
     private = flags & MAP_TYPE == MAP_PRIVATE
-    if not flags & MAP_NORESERVE and (prot & PROT_WRITE if private else not file):
+    promised = not flags & MAP_NORESERVE or k.mm.overcommit_memory == OVERCOMMIT_NEVER
+    if promised and (prot & PROT_WRITE if private else not file):
         enough_memory(k, length)
     locked = mm.lock_future or bool(flags & MAP_LOCKED)
     if locked:
@@ -235,6 +230,8 @@ def sys_mprotect(k: KernelFace, start: int, length: int, prot: int) -> Body:
 
 def _protect(k: KernelFace, mm: Mm, start: int, length: int, prot: int) -> None:
     """Each area that it touches is asked about."""
+    if prot & PROT_WRITE:
+        enough_to_write(k, mm, start, start + page_up(length))
     if "file_mprotect" in k.security_hooks.watched:
         for vma in mm.overlaps(start, start + page_up(length)):
             ask(k, "file_mprotect", k.mirror.vma_struct(mm, vma), prot, prot)

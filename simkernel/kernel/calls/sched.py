@@ -23,6 +23,7 @@ from arch.abi.sched import (
     SCHED_RR,
 )
 from arch.errors import KernelError
+from simkernel.kernel.calls.limits import watch_rt_time
 from simkernel.kernel.cpus import SLICE_NS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -198,6 +199,7 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
         task.prio = task.normal_prio = -1 if policy == SCHED_DEADLINE else 99 - attr.priority
     k.mirror.store_prio(task)
     k.cpus.rqs[task.cpu].rank_anew()
+    watch_rt_time(k, task)
     return 0
 
 
