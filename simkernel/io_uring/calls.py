@@ -33,7 +33,7 @@ IO_URING_C = "io_uring/io_uring.c"
 SETUP_FLAGS = (
     abi.IORING_SETUP_CQSIZE | abi.IORING_SETUP_CLAMP | abi.IORING_SETUP_R_DISABLED | abi.IORING_SETUP_SUBMIT_ALL
     | abi.IORING_SETUP_COOP_TASKRUN | abi.IORING_SETUP_TASKRUN_FLAG | abi.IORING_SETUP_SINGLE_ISSUER
-    | abi.IORING_SETUP_DEFER_TASKRUN
+    | abi.IORING_SETUP_DEFER_TASKRUN | abi.IORING_SETUP_IOPOLL | abi.IORING_SETUP_SQE128 | abi.IORING_SETUP_CQE32
 )  # fmt: skip
 PARAMS_SIZE, OFFSETS_AT = 120, 40
 
@@ -105,6 +105,8 @@ def _prepare(request: Request, chain: list[Request]) -> None:
     if ring.restricted and ring.restrictions is not None and not ring.restrictions.allow(request.opcode, request.flags):
         raise KernelError(EACCES)
     if request.ioprio and not op.ioprio:
+        raise KernelError(EINVAL)
+    if ring.flags & abi.IORING_SETUP_IOPOLL and not op.polls:
         raise KernelError(EINVAL)
     if request.personality:
         request.creds = ring.personalities.get(request.personality)
@@ -240,7 +242,7 @@ def sys_io_uring_enter(
             done = yield k.call("io_submit_sqes", ctx, to_submit)
             if done != to_submit:
                 return done
-        if flags & abi.IORING_ENTER_GETEVENTS:
+        if flags & abi.IORING_ENTER_GETEVENTS and not ring.flags & abi.IORING_SETUP_IOPOLL:  # io_iopoll_check()
             ret = yield from _wait(k, ctx, ring, min_complete, _extended(k, flags, argp, argsz))
             return done or ret
         return done

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Mapping
+
 from arch.abi import io_uring as abi
-from arch.abi.errno import EAGAIN, EINPROGRESS, ENOTSOCK, EOPNOTSUPP
+from arch.abi.errno import EAGAIN, EFAULT, EINPROGRESS, ENOTSOCK, EOPNOTSUPP
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.socket import AF_INET, AF_INET6, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITALL, SOCK_CLOEXEC, SOCK_NONBLOCK
 from arch.errors import KernelError
-from simkernel.fs.select import vfs_poll
 from simkernel.io_uring.op import IN, OUT, Op, not_waiting, refuse, result_or_later
 from simkernel.io_uring.request import PENDING, Request
 from simkernel.io_uring.rsrc import into_slot, numbered
 from simkernel.kernel.body import Body
 from simkernel.net.calls.socket import shutdown, socket
-from simkernel.net.calls.transfer import ___sys_recvmsg, ___sys_sendmsg, receive, send
+from simkernel.net.calls.transfer import ___sys_recvmsg, ___sys_sendmsg, read_msghdr, receive, send
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import NetKernel
 
 SOCK_TYPE_MASK = 0xF
+RECVMSG_OUT = 16  # size of struct io_uring_recvmsg_out, in bytes
 
 
 def _socket(request: Request) -> Socket:
@@ -41,7 +44,7 @@ def _recv(k: NetKernel, request: Request) -> Body:
     always = bool(sock.flags & O_NONBLOCK or request.op_flags & MSG_DONTWAIT)
     multi = bool(request.ioprio & abi.IORING_RECV_MULTISHOT)
     selects = bool(request.flags & abi.IOSQE_BUFFER_SELECT)
-    if _polls_first(request) or (selects and not always and not vfs_poll(k, request.take_file(), None) & IN):
+    if _polls_first(request):
         return request.arm(IN)
     while True:
         chosen = request.take_buffer() if selects else (request.addr, request.len)
@@ -95,9 +98,45 @@ def _sendmsg(k: NetKernel, request: Request) -> Body:
 
 
 def _recvmsg(k: NetKernel, request: Request) -> Body:
+    """io_recvmsg(): into the message's own pieces or a provided buffer; of several, each buffer gets its message's header, too."""
     sock = _socket(request)
-    ret = yield from ___sys_recvmsg(k, sock, request.addr, request.op_flags | MSG_DONTWAIT)
-    return result_or_later(request, ret, bool((sock.flags & O_NONBLOCK) or request.op_flags & MSG_DONTWAIT), IN)
+    flags = request.op_flags | MSG_DONTWAIT
+    always = bool(sock.flags & O_NONBLOCK or request.op_flags & MSG_DONTWAIT)
+    if _polls_first(request):
+        return request.arm(IN)
+    if not request.flags & abi.IOSQE_BUFFER_SELECT:
+        ret = yield from ___sys_recvmsg(k, sock, request.addr, flags)
+        return result_or_later(request, ret, always, IN)
+    fields, pieces = read_msghdr(k, request.addr)
+    refuse(len(pieces) > 1)
+    request.len = pieces[0][1] if pieces else 0
+    while request.ioprio & abi.IORING_RECV_MULTISHOT:
+        ret = yield from _recv_framed(k, request, sock, fields, flags)
+        if ret <= 0:
+            request.give_buffer_back()
+            return result_or_later(request, ret, always, IN)
+        request.post_more(ret)
+    ret = yield from ___sys_recvmsg(k, sock, request.addr, flags, [request.take_buffer()])
+    if ret <= 0:
+        request.give_buffer_back()
+    return result_or_later(request, ret, always, IN)
+
+
+def _recv_framed(k: NetKernel, request: Request, sock: Socket, fields: Mapping[str, int], flags: int) -> Body:
+    """One message behind a struct io_uring_recvmsg_out, room for its name and room for what comes beside it.  EFAULT, ENOBUFS."""
+    address, size = request.take_buffer()
+    name_room, control_room = fields["namelen"], fields["controllen"]
+    head = RECVMSG_OUT + name_room + control_room
+    refuse(size < head, EFAULT)
+    ret, message = yield from receive(k, sock, [(address + head, size - head)], flags, control_room)
+    if ret <= 0:
+        return ret
+    order = "<" if k.mem.byteorder == "little" else ">"
+    out = struct.pack(order + "4I", len(message.source), len(message.control_out), ret, message.out_flags)
+    k.usercopy.copy_to_user(address, out + message.source[:name_room])
+    if message.control_out:
+        k.usercopy.copy_to_user(address + RECVMSG_OUT + name_room, message.control_out)
+    return head + ret
 
 
 def _accept(k: NetKernel, request: Request) -> Body:
@@ -149,7 +188,7 @@ def _connect(k: NetKernel, request: Request) -> Body:
 
 NET_OPS: dict[int, Op] = {
     abi.IORING_OP_SENDMSG: Op("io_sendmsg", "5.3", "net.c", _sendmsg, ("addr3",), _check_send, ioprio=True),
-    abi.IORING_OP_RECVMSG: Op("io_recvmsg", "5.3", "net.c", _recvmsg, ("off", "addr3"), _check_recv, ioprio=True),
+    abi.IORING_OP_RECVMSG: Op("io_recvmsg", "5.3", "net.c", _recvmsg, ("off", "addr3"), _check_recv, selects=True, ioprio=True),
     abi.IORING_OP_ACCEPT: Op("io_accept", "5.5", "net.c", _accept, ("len", "buf_index"), _check_accept, ioprio=True),
     abi.IORING_OP_CONNECT: Op("io_connect", "5.5", "net.c", _connect, ("len", "buf_index", "op_flags", "splice_fd_in")),
     abi.IORING_OP_SEND: Op("io_send", "5.6", "net.c", _send, (), _check_send, ioprio=True),

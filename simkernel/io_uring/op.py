@@ -31,6 +31,7 @@ class Op:
     check: Callable[[Request], None] = lambda request: None
     selects: bool = False  # may take a provided buffer
     ioprio: bool = False  # may have a priority, or flags in its place
+    polls: bool = False  # there on an instance that polls its devices
     has_file: bool = True  # its first word is a descriptor that it needs
 
 

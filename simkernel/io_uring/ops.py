@@ -32,7 +32,16 @@ from simkernel.io_uring.net import NET_OPS
 from simkernel.io_uring.op import IN, OUT, Op, not_waiting, refuse, result_or_later
 from simkernel.io_uring.request import Request
 from simkernel.io_uring.ring import IO_URING_FOPS, ring_in
-from simkernel.io_uring.rsrc import check_close, check_provide, close, files_update, into_slot, provide, remove_buffers
+from simkernel.io_uring.rsrc import (
+    check_close,
+    check_files_update,
+    check_provide,
+    close,
+    files_update,
+    into_slot,
+    provide,
+    remove_buffers,
+)
 from simkernel.io_uring.waits import (
     cancel,
     check_cancel,
@@ -80,6 +89,7 @@ def _transfer(k: NetKernel, request: Request, direction: int) -> Body:
     refuse(not file.f_mode & (c.FMODE_READ if reads else c.FMODE_WRITE), EBADF)
     segments = _segments(k, request, request.opcode in (abi.IORING_OP_READV, abi.IORING_OP_WRITEV))
     refuse(any(base + length > k.vfs.user_end for base, length in segments), EFAULT)
+    refuse(request.ring.flags & abi.IORING_SETUP_IOPOLL, EOPNOTSUPP)  # no device here is polled
     request.expected = sum(length for _, length in segments)
     own = None if file.f_mode & c.FMODE_STREAM or request.off == CURRENT_POS else ScratchPos(k, request.off)
     pos = own.addr if own is not None else 0 if file.f_mode & c.FMODE_STREAM else file.pos_addr
@@ -236,12 +246,12 @@ def _command(k: NetKernel, request: Request) -> int:
 
 _NO_INDEX = ("buf_index", "splice_fd_in")
 OPS: dict[int, Op] = {
-    abi.IORING_OP_NOP: Op("io_nop", "5.1", "nop.c", lambda k, r: 0, has_file=False),
-    abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, selects=True, ioprio=True),
-    abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write, ioprio=True),
+    abi.IORING_OP_NOP: Op("io_nop", "5.1", "nop.c", lambda k, r: 0, has_file=False, polls=True),
+    abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, selects=True, ioprio=True, polls=True),
+    abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write, ioprio=True, polls=True),
     abi.IORING_OP_FSYNC: Op("io_fsync", "5.1", "sync.c", _fsync, ("addr", *_NO_INDEX), _check_fsync),
-    abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", "rw.c", _read, ioprio=True),
-    abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", "rw.c", _write, ioprio=True),
+    abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", "rw.c", _read, ioprio=True, polls=True),
+    abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", "rw.c", _write, ioprio=True, polls=True),
     abi.IORING_OP_POLL_ADD: Op("iopoll_add", "5.1", "poll.c", poll_add, ("buf_index", "off", "addr")),
     abi.IORING_OP_POLL_REMOVE: Op("io_poll_remove", "5.1", "poll.c", poll_remove, _NO_INDEX, check_poll_remove, has_file=False),
     abi.IORING_OP_SYNC_FILE_RANGE: Op("io_sync_file_range", "5.2", "sync.c", lambda k, r: sys_sync_file_range(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX)),
@@ -252,29 +262,29 @@ OPS: dict[int, Op] = {
     abi.IORING_OP_FALLOCATE: Op("io_fallocate", "5.6", "sync.c", _fallocate, ("buf_index", "op_flags", "splice_fd_in")),
     abi.IORING_OP_OPENAT: Op("io_openat", "5.6", "openclose.c", _openat, ("buf_index",), _check_open, has_file=False),
     abi.IORING_OP_CLOSE: Op("io_close", "5.6", "openclose.c", close, ("off", "addr", "len", "op_flags", "buf_index"), check_close, has_file=False),
-    abi.IORING_OP_FILES_UPDATE: Op("io_files_update", "5.6", "rsrc.c", files_update, ("op_flags", "splice_fd_in"), has_file=False),
+    abi.IORING_OP_FILES_UPDATE: Op("io_files_update", "5.6", "rsrc.c", files_update, ("op_flags", "splice_fd_in"), check_files_update, has_file=False, polls=True),
     abi.IORING_OP_STATX: Op("io_statx", "5.6", "statx.c", lambda k, r: sys_statx(k, r.fd, r.addr, r.op_flags, r.len, r.off), _NO_INDEX),
-    abi.IORING_OP_READ: Op("io_read", "5.6", "rw.c", _read, selects=True, ioprio=True),
-    abi.IORING_OP_WRITE: Op("io_write", "5.6", "rw.c", _write, ioprio=True),
+    abi.IORING_OP_READ: Op("io_read", "5.6", "rw.c", _read, selects=True, ioprio=True, polls=True),
+    abi.IORING_OP_WRITE: Op("io_write", "5.6", "rw.c", _write, ioprio=True, polls=True),
     abi.IORING_OP_FADVISE: Op("io_fadvise", "5.6", "advise.c", lambda k, r: sys_fadvise64(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX)),
     abi.IORING_OP_MADVISE: Op("io_madvise", "5.6", "advise.c", lambda k, r: sys_madvise(k, r.addr, r.len, r.op_flags), ("off", *_NO_INDEX)),
     abi.IORING_OP_OPENAT2: Op("io_openat2", "5.6", "openclose.c", _openat2, ("buf_index",), _check_open2, has_file=False),
     abi.IORING_OP_EPOLL_CTL: Op("io_epoll_ctl", "5.6", "epoll.c", lambda k, r: sys_epoll_ctl(k, r.fd, r.len, r.off, r.addr), _NO_INDEX),
     abi.IORING_OP_SPLICE: Op("io_splice", "5.7", "splice.c", _splice),
-    abi.IORING_OP_PROVIDE_BUFFERS: Op("io_provide_buffers", "5.7", "kbuf.c", provide, ("op_flags", "splice_fd_in"), check_provide, has_file=False),
-    abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", "kbuf.c", remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in")),
+    abi.IORING_OP_PROVIDE_BUFFERS: Op("io_provide_buffers", "5.7", "kbuf.c", provide, ("op_flags", "splice_fd_in"), check_provide, has_file=False, polls=True),
+    abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", "kbuf.c", remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in"), polls=True),
     abi.IORING_OP_TEE: Op("io_tee", "5.8", "splice.c", lambda k, r: sys_tee(k, r.splice_fd_in, r.fd, r.len, r.op_flags), ("addr", "off")),
     abi.IORING_OP_RENAMEAT: Op("io_renameat", "5.11", "fs.c", lambda k, r: sys_renameat2(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
     abi.IORING_OP_UNLINKAT: Op("io_unlinkat", "5.11", "fs.c", lambda k, r: sys_unlinkat(k, r.fd, r.addr, r.op_flags), ("off", "len", *_NO_INDEX)),
     abi.IORING_OP_MKDIRAT: Op("io_mkdirat", "5.15", "fs.c", lambda k, r: sys_mkdirat(k, r.fd, r.addr, r.len), ("off", "op_flags", *_NO_INDEX)),
     abi.IORING_OP_SYMLINKAT: Op("io_symlinkat", "5.15", "fs.c", lambda k, r: sys_symlinkat(k, r.addr, r.fd, r.off), ("len", "op_flags", *_NO_INDEX)),
     abi.IORING_OP_LINKAT: Op("io_linkat", "5.15", "fs.c", lambda k, r: sys_linkat(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
-    abi.IORING_OP_MSG_RING: Op("io_msg_ring", "5.18", "msg_ring.c", _msg_ring, ("buf_index", "personality"), _check_msg_ring),
+    abi.IORING_OP_MSG_RING: Op("io_msg_ring", "5.18", "msg_ring.c", _msg_ring, ("buf_index", "personality"), _check_msg_ring, polls=True),
     abi.IORING_OP_FSETXATTR: Op("io_fsetxattr", "5.19", "xattr.c", _fsetxattr),
     abi.IORING_OP_SETXATTR: Op("io_setxattr", "5.19", "xattr.c", _setxattr, (), _check_path, has_file=False),
     abi.IORING_OP_FGETXATTR: Op("io_fgetxattr", "5.19", "xattr.c", _fgetxattr, ("op_flags",)),
     abi.IORING_OP_GETXATTR: Op("io_getxattr", "5.19", "xattr.c", _getxattr, ("op_flags",), _check_path, has_file=False),
-    abi.IORING_OP_URING_CMD: Op("io_uring_cmd", "5.19", "uring_cmd.c", _command),
+    abi.IORING_OP_URING_CMD: Op("io_uring_cmd", "5.19", "uring_cmd.c", _command, polls=True),
     **NET_OPS,
 }  # fmt: skip
 

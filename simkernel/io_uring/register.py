@@ -17,11 +17,13 @@ from simkernel.io_uring.ops import OPS
 from simkernel.io_uring.ring import IO_URING_FOPS, Restrictions, Ring, ring_in
 from simkernel.io_uring.rsrc import (
     alloc_range,
+    register_buffer_ring,
     register_buffers,
     register_files,
     register_rsrc,
     register_rsrc_update,
     register_update,
+    unregister_buffer_ring,
     unregister_buffers,
     unregister_files,
 )
@@ -189,44 +191,42 @@ def forget_ring_fds(task: Task) -> None:
         task.registered_rings = None
 
 
-def _ring_fds(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    """io_ringfd_register(): how many; each is told its number.  EINVAL, EFAULT, EBADF, EOPNOTSUPP, EBUSY."""
+Numbering = Callable[[NetKernel, RingFds, int, int, int, int], None]
+
+
+def _each_ring_fd(k: NetKernel, ring: Ring, arg: int, count: int, act: Numbering) -> int:
+    """A list of struct io_uring_rsrc_update (place, reserved, data): how many were done before one was refused.  EINVAL, EFAULT."""
     refuse(not 0 < count <= abi.IO_RINGFD_REG_MAX)
     order = "<" if k.mem.byteorder == "little" else ">"
     places = _ring_fds_of(k.current)
     for i in range(count):
         try:
-            wanted, reserved, fd = struct.unpack(order + "IIQ", k.usercopy.copy_from_user(arg + 16 * i, 16))
-            refuse(reserved)
-            refuse(wanted != U32_MAX and wanted >= abi.IO_RINGFD_REG_MAX)
-            among = range(abi.IO_RINGFD_REG_MAX) if wanted == U32_MAX else range(wanted, wanted + 1)
-            free = next((number for number in among if number not in places), None)
-            refuse(free is None, EBUSY)
-            assert free is not None
-            file = k.vfs.fget(fd & U32_MAX)
-            refuse(file.f_op is not IO_URING_FOPS, EOPNOTSUPP)
-            k.usercopy.put_user(arg + 16 * i, 4, free)
-            places[free] = file.get()
+            act(k, places, arg + 16 * i, *struct.unpack(order + "IIQ", k.usercopy.copy_from_user(arg + 16 * i, 16)))
         except KernelError as error:
             return i or -error.errno
     return count
 
 
-def _no_ring_fds(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
-    """io_ringfd_unregister().  EINVAL, EFAULT."""
-    refuse(not 0 < count <= abi.IO_RINGFD_REG_MAX)
-    order = "<" if k.mem.byteorder == "little" else ">"
-    places = _ring_fds_of(k.current)
-    for i in range(count):
-        try:
-            number, reserved, data = struct.unpack(order + "IIQ", k.usercopy.copy_from_user(arg + 16 * i, 16))
-            refuse(reserved or data or number >= abi.IO_RINGFD_REG_MAX)
-        except KernelError as error:
-            return i or -error.errno
-        file = places.pop(number, None)
-        if file is not None:
-            file.put()
-    return count
+def _ring_fd(k: NetKernel, places: RingFds, at: int, wanted: int, reserved: int, fd: int) -> None:
+    """io_ringfd_register(): the caller is told its number.  EINVAL, EFAULT, EBADF, EOPNOTSUPP, EBUSY."""
+    refuse(reserved)
+    refuse(wanted != U32_MAX and wanted >= abi.IO_RINGFD_REG_MAX)
+    among = range(abi.IO_RINGFD_REG_MAX) if wanted == U32_MAX else range(wanted, wanted + 1)
+    free = next((number for number in among if number not in places), None)
+    refuse(free is None, EBUSY)
+    assert free is not None
+    file = k.vfs.fget(fd & U32_MAX)
+    refuse(file.f_op is not IO_URING_FOPS, EOPNOTSUPP)
+    k.usercopy.put_user(at, 4, free)
+    places[free] = file.get()
+
+
+def _no_ring_fd(k: NetKernel, places: RingFds, at: int, number: int, reserved: int, data: int) -> None:
+    """io_ringfd_unregister().  EINVAL."""
+    refuse(reserved or data or number >= abi.IO_RINGFD_REG_MAX)
+    file = places.pop(number, None)
+    if file is not None:
+        file.put()
 
 
 def entered_ring(k: NetKernel, fd: int, registered: bool) -> tuple[File, Ring]:
@@ -254,8 +254,9 @@ REGISTER: dict[int, tuple[str, Registering]] = {
     abi.IORING_REGISTER_BUFFERS2: ("5.13", partial(register_rsrc, buffers=True)),
     abi.IORING_REGISTER_BUFFERS_UPDATE: ("5.13", partial(register_rsrc_update, buffers=True)),
     abi.IORING_REGISTER_IOWQ_AFF: ("5.14", _affinity), abi.IORING_UNREGISTER_IOWQ_AFF: ("5.14", _no_affinity),
-    abi.IORING_REGISTER_IOWQ_MAX_WORKERS: ("5.15", _workers), abi.IORING_REGISTER_RING_FDS: ("5.18", _ring_fds),
-    abi.IORING_UNREGISTER_RING_FDS: ("5.18", _no_ring_fds), abi.IORING_REGISTER_SYNC_CANCEL: ("6.0", _sync_cancel),
+    abi.IORING_REGISTER_IOWQ_MAX_WORKERS: ("5.15", _workers), abi.IORING_REGISTER_RING_FDS: ("5.18", partial(_each_ring_fd, act=_ring_fd)),
+    abi.IORING_UNREGISTER_RING_FDS: ("5.18", partial(_each_ring_fd, act=_no_ring_fd)), abi.IORING_REGISTER_SYNC_CANCEL: ("6.0", _sync_cancel),
+    abi.IORING_REGISTER_PBUF_RING: ("5.19", register_buffer_ring), abi.IORING_UNREGISTER_PBUF_RING: ("5.19", unregister_buffer_ring),
     abi.IORING_REGISTER_FILE_ALLOC_RANGE: ("6.0", alloc_range),
 }  # fmt: skip
 

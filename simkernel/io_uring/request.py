@@ -11,6 +11,7 @@ from arch.abi.poll import POLLERR, POLLHUP
 from arch.errors import KernelError
 from simkernel.fs.inode import File
 from simkernel.fs.select import PollWait, vfs_poll
+from simkernel.io_uring.kbuf import Buffer
 from simkernel.io_uring.ring import Begun, Ring
 from simkernel.kernel.body import Steps
 from simkernel.kernel.clock import Event
@@ -50,7 +51,7 @@ class Request:
         self.error: int | None = None  # it was refused when it was laid down
         self.cqe_flags = 0
         self.expected: int | None = None  # bytes: fewer break a chain
-        self.taken: tuple[int, int, int] | None = None  # the provided buffer it took
+        self.taken: Buffer | None = None  # the provided buffer it took
         self.notified = False  # IORING_OP_SEND_ZC
         self.creds: Cred | None = None  # a personality
         self.done = False
@@ -80,22 +81,31 @@ class Request:
     def take_buffer(self) -> tuple[int, int]:
         """io_buffer_select(): one that was provided: (address, bytes).  ENOBUFS."""
         group = self.ring.provided.get(self.buf_index)
-        if not group:
+        if group is None:
             raise KernelError(ENOBUFS)
-        self.taken = address, length, number = group.popleft()
+        self.taken = address, length, number = group.take()
         self.cqe_flags |= abi.IORING_CQE_F_BUFFER | number << abi.IORING_CQE_BUFFER_SHIFT
         return address, min(length, self.len) if self.len else length
 
     def give_buffer_back(self) -> None:
         """io_kbuf_recycle(): nothing came into it."""
         if self.taken is not None:
-            self.ring.provided[self.buf_index].appendleft(self.taken)
+            group = self.ring.provided.get(self.buf_index)
+            if group is not None:
+                group.give_back(self.taken)
             self.taken, self.cqe_flags = None, 0
+
+    def _used(self) -> None:
+        """io_put_kbuf(): the buffer is the reader's."""
+        group = self.ring.provided.get(self.buf_index) if self.taken is not None else None
+        if group is not None:
+            group.used()
+        self.taken, self.cqe_flags = None, 0
 
     def post_more(self, result: int) -> None:
         """One completion of several; a buffer that it used is the reader's."""
         self.ring.post(self.user_data, result, self.cqe_flags | abi.IORING_CQE_F_MORE)
-        self.taken, self.cqe_flags = None, 0
+        self._used()
 
     def notifies(self) -> None:
         """io_notif_flush(): behind the result comes word that its memory is not used any more."""
@@ -144,6 +154,7 @@ class Request:
             self.ring.post(self.user_data, result, self.cqe_flags | more, self.opcode != abi.IORING_OP_TIMEOUT)
             if self.notified:
                 self.ring.post(self.user_data, 0, abi.IORING_CQE_F_NOTIF)
+        self._used()
         if self.file is not None:
             self.file.put()
             self.file = None
@@ -178,6 +189,7 @@ class Request:
         file = self.take_file()
         if file.f_op.poll is None:
             return -EAGAIN
+        self.give_buffer_back()
         self.events = events | POLLERR | POLLHUP
         queues: list[WaitQueue] = []
         vfs_poll(self.k, file, queues)

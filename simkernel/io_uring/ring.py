@@ -14,6 +14,7 @@ from arch.abi.resource import RLIMIT_NPROC
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from simkernel.fs.inode import File, FileOperations
+from simkernel.io_uring.kbuf import BufferGroup, Tags
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.body import Steps
 from simkernel.kernel.task import Cred, WaitQueue
@@ -73,11 +74,16 @@ class Ring:
 
     def __init__(self, k: NetKernel, sq_entries: int, cq_entries: int, flags: int) -> None:
         self.k, self.sq_entries, self.cq_entries, self.flags = k, sq_entries, cq_entries, flags
-        self.array = abi.CQES + abi.CQE_SIZE * cq_entries
+        self.sqe_size = 2 * abi.SQE_SIZE if flags & abi.IORING_SETUP_SQE128 else abi.SQE_SIZE
+        wide = bool(
+            flags & abi.IORING_SETUP_CQE32
+        )  # rings_size() doubles all before the array, not the completions alone
+        self.cqe_size = 2 * abi.CQE_SIZE if wide else abi.CQE_SIZE
+        self.array = (abi.CQES + abi.CQE_SIZE * cq_entries) << wide
         self.array = -(-self.array // abi.CACHE_LINE) * abi.CACHE_LINE
         self.size = self.array + 4 * sq_entries
         self.rings = k.mem.alloc_pages(pages_of(self.size))
-        self.sqes = k.mem.alloc_pages(pages_of(abi.SQE_SIZE * sq_entries))
+        self.sqes = k.mem.alloc_pages(pages_of(self.sqe_size * sq_entries))
         for at, value in (
             (abi.SQ_RING_MASK, sq_entries - 1), (abi.CQ_RING_MASK, cq_entries - 1), (abi.SQ_RING_ENTRIES, sq_entries),
             (abi.CQ_RING_ENTRIES, cq_entries),
@@ -96,7 +102,8 @@ class Ring:
         self.restricted = False
         self.workers = [min(sq_entries, 4 * k.nr_cpus), k.current.rlimits[RLIMIT_NPROC][0] & 0xFFFFFFFF]
         self.buffers: list[tuple[int, int]] | None = None
-        self.provided: dict[int, deque[tuple[int, int, int]]] = {}  # group -> (address, length, number)
+        self.provided: dict[int, BufferGroup] = {}
+        self.file_tags, self.buffer_tags = Tags(k, self.post), Tags(k, self.post)
         self.eventfd: File | None = None
         self.drain_disabled = False
         self.deferred: deque[Begun] = deque()  # IOSQE_IO_DRAIN: when all before them are done
@@ -125,7 +132,7 @@ class Ring:
         if index >= self.sq_entries:
             self.put(abi.SQ_DROPPED, self.get(abi.SQ_DROPPED) + 1)
             return None
-        return bytes(self.k.mem.read(self.sqes + abi.SQE_SIZE * index, abi.SQE_SIZE))
+        return bytes(self.k.mem.read(self.sqes + self.sqe_size * index, abi.SQE_SIZE))
 
     @property
     def ready(self) -> int:
@@ -151,10 +158,12 @@ class Ring:
 
     def _store(self, user_data: int, result: int, flags: int) -> None:
         tail = self.get(abi.CQ_TAIL)
-        at, mem = self.rings + abi.CQES + abi.CQE_SIZE * (tail & self.cq_entries - 1), self.k.mem
+        at, mem = self.rings + abi.CQES + self.cqe_size * (tail & self.cq_entries - 1), self.k.mem
         mem.write_uint(at, 8, user_data)
         mem.write_uint(at + 8, 4, result & 0xFFFFFFFF)
         mem.write_uint(at + 12, 4, flags)
+        if self.cqe_size > abi.CQE_SIZE:
+            mem.write(at + abi.CQE_SIZE, bytes(abi.CQE_SIZE))
         self.put(abi.CQ_TAIL, tail + 1)
 
     def flush_overflow(self) -> None:
@@ -193,11 +202,14 @@ class Ring:
             if file is not None:
                 file.put()
         self.files = None
+        for group in self.provided.values():
+            group.release()
+        self.provided.clear()
         if self.eventfd is not None:
             self.eventfd.put()
             self.eventfd = None
         self.k.mem.free_pages(self.rings, pages_of(self.size))
-        self.k.mem.free_pages(self.sqes, pages_of(abi.SQE_SIZE * self.sq_entries))
+        self.k.mem.free_pages(self.sqes, pages_of(self.sqe_size * self.sq_entries))
 
 
 def ring_in(file: File) -> Ring:
@@ -212,7 +224,7 @@ def _mmap(k: NetKernel, file: File, vma: Vma) -> None:
     if offset in (abi.IORING_OFF_SQ_RING, abi.IORING_OFF_CQ_RING):
         start, size = ring.rings, ring.size
     elif offset == abi.IORING_OFF_SQES:
-        start, size = ring.sqes, abi.SQE_SIZE * ring.sq_entries
+        start, size = ring.sqes, ring.sqe_size * ring.sq_entries
     else:
         raise KernelError(EINVAL, "nothing is at that offset")
     first = vma.pgoff

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from arch.abi import io_uring as abi
-from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINVAL, EMFILE, ENOENT, ENXIO, EOVERFLOW
+from arch.abi.errno import E2BIG, EBADF, EBUSY, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, ENXIO, EOVERFLOW
 from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.abi.resource import RLIMIT_NOFILE
 from arch.errors import KernelError
@@ -16,6 +15,7 @@ from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File
 from simkernel.fs.open import sys_close
 from simkernel.fs.uio import import_iovec
+from simkernel.io_uring.kbuf import LOW_GROUPS, Buffer, BufferList, BufferRing, Tags
 from simkernel.io_uring.op import refuse
 from simkernel.io_uring.request import Request
 from simkernel.io_uring.ring import IO_URING_FOPS, Ring
@@ -23,6 +23,7 @@ from simkernel.kernel.body import Body
 from simkernel.net.face import NetKernel
 
 UIO_MAXIOV, MAX_BUFFER, MAX_FILES = 1 << 14, 1 << 30, 1 << 20
+BUF_REG, MAX_RING = 40, 1 << 16  # size of struct io_uring_buf_reg; entries of a ring
 RSRC_REGISTER, RSRC_UPDATE2 = 32, 32  # sizes of struct io_uring_rsrc_register and _update2, in bytes
 
 # -- registered files ----------------------------------------------------------------------------------------------
@@ -35,15 +36,22 @@ def _candidate(k: NetKernel, fd: int) -> File | None:
     return file
 
 
-def register_files(k: NetKernel, ring: Ring, fds: int, count: int) -> int:
+def _tag(k: NetKernel, tags: int, i: int) -> int:
+    """The i-th of a list of tags, 0 without a list.  EFAULT."""
+    return k.usercopy.get_user(tags + 8 * i, 8) if tags else 0
+
+
+def register_files(k: NetKernel, ring: Ring, fds: int, count: int, tags: int = 0) -> int:
     """io_sqe_files_register(): -1 leaves a place empty, no list all of them.  EBUSY, EINVAL, EMFILE, EBADF, EFAULT."""
     refuse(ring.files is not None, EBUSY)
     refuse(not count)
     refuse(count > MAX_FILES or 0 <= k.current.rlimits[RLIMIT_NOFILE][0] < count, EMFILE)
     files: list[File | None] = []
+    numbers = [_tag(k, tags, i) for i in range(count)] if tags else []
     try:
         for i in range(count):
             file = _candidate(k, k.usercopy.get_user(fds + 4 * i, 4, signed=True)) if fds else None
+            refuse(file is None and tags and numbers[i])
             files.append(file.get() if file is not None else None)
     except KernelError:
         for file in files:
@@ -51,7 +59,14 @@ def register_files(k: NetKernel, ring: Ring, fds: int, count: int) -> int:
                 file.put()
         raise
     ring.files, ring.alloc_range, ring.alloc_hint = files, (0, count), 0
+    _tagged(ring.file_tags, numbers)
     return 0
+
+
+def _tagged(tags: Tags, numbers: Sequence[int]) -> None:
+    """All is new: its tags; those of what went before are told at once (io_rsrc_ref_quiesce()), those of what is there are forgotten."""
+    tags.say()
+    tags.of = {i: tag for i, tag in enumerate(numbers) if tag}
 
 
 def unregister_files(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
@@ -62,6 +77,7 @@ def unregister_files(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
         if file is not None:
             file.put()
     ring.files = None
+    _tagged(ring.file_tags, ())
     return 0
 
 
@@ -69,6 +85,7 @@ def _empty(ring: Ring, index: int) -> None:
     assert ring.files is not None
     old, ring.files[index] = ring.files[index], None
     if old is not None:
+        ring.file_tags.gone(index)
         old.put()
         ring.alloc_hint = index
 
@@ -80,23 +97,31 @@ def _fill(ring: Ring, index: int, file: File) -> None:
     ring.alloc_hint = index + 1
 
 
-def update_files(k: NetKernel, ring: Ring, offset: int, fds: int, count: int) -> int:
+def update_files(k: NetKernel, ring: Ring, offset: int, fds: int, count: int, tags: int = 0) -> int:
     """__io_sqe_files_update(): -1 takes one out, -2 leaves it.  ENXIO, EINVAL, EBADF, EFAULT."""
     refuse(ring.files is None, ENXIO)
     assert ring.files is not None
     refuse(offset + count > len(ring.files))
     for done in range(count):
         try:
+            tag = _tag(k, tags, done)
             fd = k.usercopy.get_user(fds + 4 * done, 4, signed=True)
+            refuse(tag and fd in (abi.IORING_REGISTER_FILES_SKIP, -1))
             if fd == abi.IORING_REGISTER_FILES_SKIP:
                 continue
             _empty(ring, offset + done)
             file = _candidate(k, fd)
             if file is not None:
                 _fill(ring, offset + done, file.get())
+                ring.file_tags.put(offset + done, tag)
         except KernelError as error:
             return done or -error.errno
     return count
+
+
+def check_files_update(request: Request) -> None:
+    """io_files_update_prep().  EINVAL."""
+    refuse(not request.len)
 
 
 def files_update(k: NetKernel, request: Request) -> int:
@@ -202,14 +227,17 @@ def _pinned(k: NetKernel, base: int, length: int) -> tuple[int, int]:
     return base, length
 
 
-def register_buffers(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
+def register_buffers(k: NetKernel, ring: Ring, arg: int, count: int, tags: int = 0) -> int:
     """io_sqe_buffers_register(): no list is so many empty ones.  EBUSY, EINVAL, EFAULT."""
     refuse(ring.buffers is not None, EBUSY)
     refuse(not 0 < count <= UIO_MAXIOV)
-    buffers = []
+    buffers: list[tuple[int, int]] = []
+    numbers = [_tag(k, tags, i) for i in range(count)] if tags else []
     for i in range(count):
         buffers += [_pinned(k, *pair) for pair in import_iovec(k, arg + i * 2 * k.arch.word, 1)] if arg else [(0, 0)]
+        refuse(tags and numbers[i] and not buffers[i][0])
     ring.buffers = buffers
+    _tagged(ring.buffer_tags, numbers)
     return 0
 
 
@@ -218,10 +246,11 @@ def unregister_buffers(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
     refuse(arg or count)
     refuse(ring.buffers is None, ENXIO)
     ring.buffers = None
+    _tagged(ring.buffer_tags, ())
     return 0
 
 
-def update_buffers(k: NetKernel, ring: Ring, offset: int, iovs: int, count: int) -> int:
+def update_buffers(k: NetKernel, ring: Ring, offset: int, iovs: int, count: int, tags: int = 0) -> int:
     """__io_sqe_buffers_update().  ENXIO, EINVAL, EFAULT."""
     refuse(ring.buffers is None, ENXIO)
     assert ring.buffers is not None
@@ -229,30 +258,34 @@ def update_buffers(k: NetKernel, ring: Ring, offset: int, iovs: int, count: int)
     for done in range(count):
         try:
             (pair,) = import_iovec(k, iovs + done * 2 * k.arch.word, 1)
+            tag = _tag(k, tags, done)
+            refuse(tag and not pair[0])
             ring.buffers[offset + done] = _pinned(k, *pair)
+            ring.buffer_tags.gone(offset + done)
+            ring.buffer_tags.put(offset + done, tag)
         except KernelError as error:
             return done or -error.errno
     return count
 
 
 def register_rsrc(k: NetKernel, ring: Ring, arg: int, size: int, buffers: bool) -> int:
-    """io_register_rsrc(): files or buffers with flags; tags are not told of.  EINVAL, EFAULT and those of registering."""
+    """io_register_rsrc(): files or buffers with flags and tags.  EINVAL, EFAULT and those of registering."""
     refuse(size != RSRC_REGISTER)
     order = "<" if k.mem.byteorder == "little" else ">"
-    count, flags, reserved, data, _tags = struct.unpack(order + "IIQQQ", k.usercopy.copy_from_user(arg, size))
+    count, flags, reserved, data, tags = struct.unpack(order + "IIQQQ", k.usercopy.copy_from_user(arg, size))
     refuse(not count or reserved or flags & ~abi.IORING_RSRC_REGISTER_SPARSE)
     refuse(flags and data)
-    return (register_buffers if buffers else register_files)(k, ring, data, count)
+    return (register_buffers if buffers else register_files)(k, ring, data, count, tags)
 
 
 def register_rsrc_update(k: NetKernel, ring: Ring, arg: int, size: int, buffers: bool) -> int:
     """io_register_rsrc_update().  EINVAL, EFAULT, EOVERFLOW and those of updating."""
     refuse(size != RSRC_UPDATE2)
     order = "<" if k.mem.byteorder == "little" else ">"
-    offset, resv, data, _tags, count, resv2 = struct.unpack(order + "IIQQII", k.usercopy.copy_from_user(arg, size))
+    offset, resv, data, tags, count, resv2 = struct.unpack(order + "IIQQII", k.usercopy.copy_from_user(arg, size))
     refuse(not count or resv or resv2)
     refuse(offset + count > U32_MAX, EOVERFLOW)
-    return (update_buffers if buffers else update_files)(k, ring, offset, data, count)
+    return (update_buffers if buffers else update_files)(k, ring, offset, data, count, tags)
 
 
 # -- provided buffers ----------------------------------------------------------------------------------------------
@@ -260,15 +293,59 @@ def register_rsrc_update(k: NetKernel, ring: Ring, arg: int, size: int, buffers:
 
 def provide(k: NetKernel, request: Request) -> int:
     """IORING_OP_PROVIDE_BUFFERS: so many, one behind the other, for a group."""
-    group = request.ring.provided.setdefault(request.buf_index, deque())
+    ring, number = request.ring, request.buf_index
+    _low_groups(ring, number)
+    group = ring.provided.setdefault(number, BufferList())
+    if not isinstance(group, BufferList):
+        return -EINVAL
     for i in range(request.fd):
-        group.append((request.addr + i * request.len, request.len, (request.off + i) & 0xFFFF))
+        group.free.append(Buffer(request.addr + i * request.len, request.len, (request.off + i) & 0xFFFF))
+    return 0
+
+
+def _low_groups(ring: Ring, number: int) -> None:
+    """io_init_bl_list(): the first of the low groups brings them all, empty."""
+    if number < LOW_GROUPS and number not in ring.provided and ring.k.version.at_least("5.19"):
+        for low in range(LOW_GROUPS):
+            ring.provided[low] = BufferList()
+
+
+def register_buffer_ring(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
+    """io_register_pbuf_ring(): pages of the process's that are a ring of buffers from now on.  EINVAL, EFAULT, EEXIST."""
+    refuse(not arg or count != 1)
+    order = "<" if k.mem.byteorder == "little" else ">"
+    address, entries, number, pad, *reserved = struct.unpack(order + "QIHH3Q", k.usercopy.copy_from_user(arg, BUF_REG))
+    refuse(pad or any(reserved))
+    refuse(not address, EFAULT)
+    refuse(address % PAGE_SIZE or entries.bit_count() != 1 or entries >= MAX_RING)
+    _low_groups(ring, number)
+    there = ring.provided.get(number)
+    refuse(there is not None and (not isinstance(there, BufferList) or there.free), EEXIST)
+    ring.provided[number] = BufferRing(k, address, entries)
+    return 0
+
+
+def unregister_buffer_ring(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
+    """io_unregister_pbuf_ring().  EINVAL, EFAULT, ENOENT."""
+    refuse(not arg or count != 1)
+    order = "<" if k.mem.byteorder == "little" else ">"
+    _, _, number, pad, *reserved = struct.unpack(order + "QIHH3Q", k.usercopy.copy_from_user(arg, BUF_REG))
+    refuse(pad or any(reserved))
+    group = ring.provided.get(number)
+    refuse(group is None, ENOENT)
+    if not isinstance(group, BufferRing):
+        return -EINVAL
+    group.release()
+    del ring.provided[number]
+    if number < LOW_GROUPS:
+        ring.provided[number] = BufferList()
     return 0
 
 
 def check_provide(request: Request) -> None:
     """io_provide_buffers_prep().  E2BIG, EINVAL, EFAULT."""
     refuse(not 0 < request.fd <= 0xFFFF, E2BIG if request.fd > 0xFFFF else EINVAL)
+    refuse(not request.len)
     refuse(request.addr + request.len * request.fd > request.k.vfs.user_end, EFAULT)
     refuse(request.off + request.fd > 0x10000, E2BIG)
 
@@ -277,8 +354,9 @@ def remove_buffers(k: NetKernel, request: Request) -> int:
     """IORING_OP_REMOVE_BUFFERS: how many.  ENOENT."""
     group = request.ring.provided.get(request.buf_index)
     refuse(group is None, ENOENT)
-    assert group is not None
-    count = min(len(group), request.fd)
+    if not isinstance(group, BufferList):
+        return -EINVAL
+    count = min(len(group.free), request.fd)
     for _ in range(count):
-        group.popleft()
+        group.free.popleft()
     return count

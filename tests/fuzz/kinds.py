@@ -230,6 +230,25 @@ def sequences(rng: random.Random) -> str:
     return "answered"
 
 
+CHAINS, LINKS = 100, 10  # of one case of `chains`: sequences, and calls of each
+
+
+@kind("chains", f"{CHAINS} sequences of {LINKS} such calls, a task for each, one after the other on a machine")
+def chains(rng: random.Random) -> str:
+    from tests.fuzz.sequences import Sequence
+
+    with simkernel.boot(arch=rng.choice(ARCHS), kernel=rng.choice(("6.1", "6.1", "5.10", "6.12")), cpus=2) as m:
+        sequence = Sequence(m, rng)
+        begin = time.process_time()
+        for _ in range(CHAINS):
+            for _ in range(LINKS):
+                sequence.step()
+            if time.process_time() - begin > CALLS_S:
+                return "answered for a while"
+            sequence.replace()
+    return "answered"
+
+
 @kind("code", "programs of random bytes and privileged instructions")
 def code(rng: random.Random) -> str:
     arch = rng.choice(ARCHS)

@@ -12,7 +12,7 @@ from tests.fuzz import __main__ as runner
 from tests.fuzz import faults
 from tests.fuzz.kinds import KINDS, Finding
 
-ONE = ("syscalls", "sequences", "memory", "interrupts", "files", "tiers")  # a case takes a while
+ONE = ("syscalls", "sequences", "chains", "memory", "interrupts", "files", "tiers")  # a case takes a while
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -257,9 +257,12 @@ def recvmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
     return (yield from ___sys_recvmsg(k, socket_of(k, fd), msg, flags))
 
 
-def ___sys_recvmsg(k: NetKernel, socket_: Socket, msg: int, flags: int) -> Body:
-    """One struct user_msghdr to be filled."""
-    fields, segments = read_msghdr(k, msg)
+def ___sys_recvmsg(
+    k: NetKernel, socket_: Socket, msg: int, flags: int, into: Sequence[tuple[int, int]] | None = None
+) -> Body:
+    """One struct user_msghdr to be filled; `into`: its data elsewhere than it says."""
+    fields, own = read_msghdr(k, msg)
+    segments = own if into is None else into
     room = fields["controllen"] if fields["control"] else 0
     ret, message = yield from receive(k, socket_, segments, flags, room)
     if ret < 0:
