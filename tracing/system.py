@@ -17,6 +17,7 @@ from tracing.board import Board
 from tracing.buffer.columns import IP_TRACE_PRINTK, TRACE_BPRINT
 from tracing.buffer.trace import TraceArray
 from tracing.events.known import KnownEvents
+from tracing.events.printed import BpfTracePrintk
 from tracing.events.silent import silent_events, silent_tracepoints
 from tracing.events.syscall_user import enter_event
 from tracing.events.syscalls import SyscallTable
@@ -29,7 +30,7 @@ from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
 from tracing.probes.table import ProbeTable
 from tracing.probes.uprobes import Uprobes
-from tracing.record.printk import BpfTracePrintk, printk_context
+from tracing.record.printk import printk_context
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
 from tracing.tracers.follow import TaskFollower, TaskNames
@@ -96,6 +97,7 @@ class Tracing:
         if board.features.bpf_trace_event:
             printk = self.bpf_trace_event = BpfTracePrintk(recorder, events)
             events.declare(lambda: [printk])
+            self.tracepoints[printk.name] = printk.tracepoint
         with_rows = frozenset(self.tracepoints)
         events.declare(lambda: silent_events(recorder, known, with_rows))
         parts = Parts(
@@ -173,6 +175,6 @@ class Tracing:
     def bpf_trace_printk(self, text: str) -> None:
         """The sink of bpf_trace_printk(): an event since 5.9, a plain print entry before."""
         if self.bpf_trace_event is not None:
-            self.bpf_trace_event.trace(text)
+            self.bpf_trace_event.say(text)
         elif self.board.options["trace_printk"]:
             self.trace_array.print_entry(IP_TRACE_PRINTK, text, TRACE_BPRINT, *printk_context(self.recorder))

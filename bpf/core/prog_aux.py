@@ -1,10 +1,13 @@
-"""The struct bpf_prog_aux of a program, as far as anything shows it: its address in rewritten code."""
+"""The struct bpf_prog_aux of a program, as far as anything shows it: its address in rewritten code; the pages of its struct bpf_prog."""
 
 from __future__ import annotations
 
+from arch.abi.limits import PAGE_SIZE
+from bpf.layout import KernelLayout
 from tracing.face import KernelMem
 
 PROG_AUX_BYTES = 768  # about what 6.1 has; nothing is filled in
+INSN_BYTES = 8
 
 
 class ProgAux:
@@ -25,3 +28,9 @@ class ProgAux:
         if self.address:
             self.mem.free(self.address)
             self.address = 0
+
+
+def prog_pages(structs: KernelLayout, given: int, rewritten: int) -> int:
+    """bpf_prog_alloc(), and bpf_prog_realloc() where the verifier made it longer: instructions lie behind the struct; none are given back."""
+    size = structs.types.sizeof("struct bpf_prog") + INSN_BYTES * max(given, rewritten)
+    return -(-size // PAGE_SIZE)

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from arch.abi.errno import EINVAL
-from arch.abi.limits import U32_MAX
+from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.memory import Memory, OutOfMemory
@@ -20,6 +20,7 @@ from arch.native import Word
 from arch.native.handler import NativeCode, Tier
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject, HelperCall
+from bpf.core.prog_aux import prog_pages
 from bpf.core.trampoline import Chain
 from bpf.face import Prog, ProgArray, ProgArrayOwner
 from bpf.helpers import Runtime, find, load_all
@@ -109,6 +110,7 @@ class BpfProg(Prog):
         self.sleepable = verdict.sleepable or bool(request.prog_flags & uapi.BPF_F_SLEEPABLE)
         self.orig_insns = list(request.insns)
         self.insns = verdict.insns
+        self.pages = prog_pages(bpf.host.structs, len(request.insns), len(verdict.insns))
         self.verdict = verdict
         self.jited = request.jit_requested
         self.byteorder = request.byteorder
@@ -133,8 +135,7 @@ class BpfProg(Prog):
         self.uid = bpf.host.current_uid()
         self.run_time_ns = self.run_cnt = self.recursion_misses = 0
         self.free_aux = request.free_aux
-        self.id = 0
-        self.refs = 0
+        self.id = self.refs = 0
         self.runtime = Runtime(bpf, self)
         self.native: NativeCode | None = None  # the compiled program, once it is worth it and possible
         self.when_native: list[Callable[[], None]] = []  # called then
@@ -533,8 +534,7 @@ class BpfProg(Prog):
         """bpf_prog_show_fdinfo()."""
         return (
             f"prog_type:\t{self.type}\nprog_jited:\t{int(self.jited)}\nprog_tag:\t{self.tag.hex()}\n"
-            f"memlock:\t{(len(self.insns) * 8 + 4095) // 4096 * 4096}\nprog_id:\t{self.id}\n"
-            f"run_time_ns:\t{self.run_time_ns}\nrun_cnt:\t{self.run_cnt}\n"
+            f"memlock:\t{self.pages * PAGE_SIZE}\nprog_id:\t{self.id}\nrun_time_ns:\t{self.run_time_ns}\nrun_cnt:\t{self.run_cnt}\n"
             f"recursion_misses:\t{self.recursion_misses}\nverified_insns:\t{self.verified_insns}\n"
         )
 

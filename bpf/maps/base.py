@@ -548,8 +548,8 @@ class BpfMap(FdObject):
         return text
 
     def memory(self) -> int:
-        """bpf_map_memory_footprint() of 6.1: as if values were all allocated, in whole pages."""
-        size = round_up(self.key_size + self.value_size, 8)
+        """bpf_map_memory_footprint() of 6.1: as if values were all allocated, for each CPU, in whole pages."""
+        size = round_up(self.key_size + self.user_value_size, 8)
         return round_up(self.max_entries * size, 4096)
 
 

@@ -35,7 +35,6 @@ from simkernel.observe.face import WatchedKernel
 Row = dict[str, int]  # member of the context -> value
 Rows = Generator[Row, None, None]
 UDP_BUCKETS = 2048
-INSN_SIZE = 8
 
 
 def tasks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
@@ -108,8 +107,7 @@ def _describe_prog(k: WatchedKernel, prog: BpfProg) -> list[int]:
     """A struct bpf_prog and its aux, for as long as a program looks at them: what to free, the first is the struct."""
     view, aux = k.new("struct bpf_prog"), k.new("struct bpf_prog_aux")
     made = [view.addr, aux.addr]
-    size = k.types.sizeof("struct bpf_prog") + INSN_SIZE * len(prog.insns)
-    view.pages, aux.stack_depth = -(-size // PAGE_SIZE), next(iter(prog.verdict.stack_depths), 0)
+    view.pages, aux.stack_depth = prog.pages, next(iter(prog.verdict.stack_depths), 0)
     functions = len(prog.verdict.subprog_starts)
     aux.func_cnt = functions if functions > 1 else 0
     view.type, view.expected_attach_type, view.len = prog.type, prog.expected_attach_type, len(prog.insns)

@@ -362,5 +362,6 @@ def install(recorder: Recorder, events: EventRegistry, known: KnownEvents) -> di
         name: Tracepoint(recorder.host, decl, fired_with[name])
         for name, decl in declarations(recorder.host.version).items()
     }
-    events.declare(lambda: [TracepointEvent(recorder, tracepoint, known) for tracepoint in out.values()])
+    own = tuple(out.values())  # others come into the table later, with events of their own
+    events.declare(lambda: [TracepointEvent(recorder, tracepoint, known) for tracepoint in own])
     return out

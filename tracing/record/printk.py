@@ -20,10 +20,8 @@ from tracing.buffer.trace import A_SPECIAL, A_WAITERS
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes.programs import HELD
 from tracing.record.compiled import E_ARRAY, E_RECORDER, EventWords, commit, put_header
-from tracing.record.event import TraceEvent
-from tracing.record.fields import COMMON_SIZE, Field
+from tracing.record.fields import COMMON_SIZE
 from tracing.record.recorder import Recorder, holds
-from tracing.record.registry import EventRegistry
 
 MIGRATION_OFF = 0x10  # of trace_entry.preempt_count
 TEXT_AT = COMMON_SIZE + 4  # in the record, behind the __data_loc
@@ -185,39 +183,3 @@ def printk_context(recorder: Recorder) -> tuple[int, int]:
     held = 0 if event is None else holds(event)
     flags, depth, bits = helper_holds(recorder.board)
     return flags | held >> 8, (held & 255) + depth | bits
-
-
-class BpfTracePrintk(TraceEvent):
-    """bpf_trace:bpf_trace_printk, on while a loaded program may print.  kernel/trace/bpf_trace.h."""
-
-    def __init__(self, recorder: Recorder, events: EventRegistry) -> None:
-        field = Field("__data_loc char[]", "bpf_string", 8, 4, recorder.board.char_signed, 2)
-        super().__init__(recorder, "bpf_trace", "bpf_trace_printk", [field], '"%s", __get_str(bpf_string)')
-        self.events = events
-        self.calls: NativePrintk | None = None  # what programs call in its place
-
-    def reg(self, kind: str) -> None:
-        """A program may print: now the event needs its number."""
-        self.events.fill()
-
-    def native(self) -> NativePrintk | None:
-        """The same for compiled programs; None where records are Python's."""
-        if self.calls is None and self.recorder.native.possible:
-            self.calls = NativePrintk(self.recorder)
-            self.users_changed()
-        return self.calls
-
-    def users_changed(self) -> None:
-        """The compiled form goes on where one trace listens."""
-        if self.calls is not None:
-            file = self.listeners[0] if len(self.listeners) == 1 and not self.perf_users else None
-            self.calls.aim(None if file is None else self.recorder.native.event(file, self.id))
-
-    def trace(self, text: str) -> None:
-        """One message; nothing while nobody listens."""
-        if not self.listeners:
-            return
-        data = text.encode("latin-1", "replace") + b"\0"
-        loc = (len(data) << 16 | 12).to_bytes(4, self.board.byteorder)
-        flags, preempt = printk_context(self.recorder)
-        self.commit(self.header(preempt, flags) + loc + data)
