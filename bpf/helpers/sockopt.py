@@ -30,11 +30,25 @@ from arch.abi.socket import (
     TCP_SAVED_SYN,
 )
 from bpf.helpers import Runtime, prototype, signed
-from bpf.helpers.tcp_header import SYN_OPTIONS, syn_headers
+from bpf.helpers.tcp_header import (
+    SYN_OPTIONS,
+    TCP_BPF_DELACK_MAX,
+    TCP_BPF_IW,
+    TCP_BPF_RTO_MIN,
+    TCP_BPF_SNDCWND_CLAMP,
+    syn_headers,
+)
 from bpf.packet.skbuff import SkBuff, Sock
 
 INT = 4  # bytes
 IP_TOS = 1
+# options of TCP that only programs set, and since when
+TCP_BPF_OPTIONS = {
+    TCP_BPF_IW: "4.13",
+    TCP_BPF_SNDCWND_CLAMP: "4.13",
+    TCP_BPF_DELACK_MAX: "5.10",
+    TCP_BPF_RTO_MIN: "5.10",
+}
 SOCKADDR_SIZES = {AF_INET: SOCKADDR_IN_SIZE, AF_INET6: SIN6_LEN_RFC2133}  # the least that bpf_bind() takes
 SOCKET_OPTIONS = frozenset((
     SO_REUSEADDR, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE, SO_PRIORITY, SO_REUSEPORT, SO_RCVLOWAT, SO_MARK, SO_MAX_PACING_RATE,
@@ -69,7 +83,8 @@ def _known(rt: Runtime, level: int, name: int, size: int, setting: bool) -> int:
             return 0 if size >= 2 else -EINVAL
         if name == TCP_SAVED_SYN:
             return 0 if size >= 1 and not setting else -EINVAL
-        return 0 if name in TCP_OPTIONS and size == INT else -EINVAL
+        own = setting and name in TCP_BPF_OPTIONS and rt.host.version.at_least(TCP_BPF_OPTIONS[name])
+        return 0 if (own or name in TCP_OPTIONS) and size == INT else -EINVAL
     return -EINVAL
 
 

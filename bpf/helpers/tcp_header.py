@@ -15,6 +15,7 @@ from bpf.packet.skbuff import SkBuff, Sock
 
 HDR_OPT_LEN_CB, WRITE_HDR_OPT_CB = 14, 15  # BPF_SOCK_OPS_*
 BPF_LOAD_HDR_OPT_TCP_SYN = 1
+TCP_BPF_IW, TCP_BPF_SNDCWND_CLAMP, TCP_BPF_DELACK_MAX, TCP_BPF_RTO_MIN = range(1001, 1005)
 TCP_BPF_SYN, TCP_BPF_SYN_IP, TCP_BPF_SYN_MAC = SYN_OPTIONS = (1005, 1006, 1007)
 EXPERIMENTAL = (253, 254)
 
@@ -34,10 +35,11 @@ def syn_headers(rt: Runtime, ctx: int, name: int) -> bytes | int:
         sockets = rt.host.sockets
         return sockets.getsockopt(_field(rt, ctx, "sk"), SOL_TCP, name) if sockets is not None else -ENOENT
     skb = SkBuff(rt.host, syn)
-    data = skb.get("data")
-    end = data + (rt.mem.read_uint(data + 12, 1) >> 4) * 4
+    head = skb.get("head")
+    tcp = head + skb.get("transport_header")  # what came with the SYN may have been taken from behind it
+    end = tcp + (rt.mem.read_uint(tcp + 12, 1) >> 4) * 4
     layer = {TCP_BPF_SYN_IP: "network_header", TCP_BPF_SYN_MAC: "mac_header"}.get(name)
-    start = data if layer is None else skb.get("head") + skb.get(layer)
+    start = tcp if layer is None else head + skb.get(layer)
     return bytes(rt.mem.read(start, end - start))
 
 

@@ -17,7 +17,8 @@ from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import INET, Sock
 from simkernel.net.ipv4.af_inet import BIND_FROM_BPF, bind_inet
 from simkernel.net.ipv4.inet_hashtables import lookup_listener
-from simkernel.net.ipv4.syncookies import lately_full, requests
+from simkernel.net.ipv4.syncookies import lately_full, requests, was_full
+from simkernel.net.ipv4.tcp_bpf_options import SETTERS, set_program_option
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.udp import lookup
 from simkernel.net.ipv6.af_inet6 import bind_inet6
@@ -53,6 +54,8 @@ class Sockets:
         sock = self._sock(sk)
         if (level, name) == (SOL_TCP, TCP_CONGESTION) and isinstance(sock, TcpSock):
             return self._set_congestion(sock, value)
+        if level == SOL_TCP and name in SETTERS and isinstance(sock, TcpSock):
+            return set_program_option(sock, name, int.from_bytes(value, self.k.mem.byteorder, signed=True))
         return set_option(self.k, sock, level, name, value)
 
     def _set_congestion(self, sk: TcpSock, value: bytes) -> int:
@@ -119,7 +122,7 @@ class Sockets:
         if not isinstance(sock, TcpSock):
             return 0, False, False, False
         if overflows:
-            sock.overflowed_ns = self.k.clock.now_ns
+            was_full(self.k, sock)
         full = requests(self.k, sock) > sock.backlog
         return int(sock.net.sysctl["ipv4.tcp_syncookies"]), full, lately_full(self.k, sock), bool(sock.v6only)
 

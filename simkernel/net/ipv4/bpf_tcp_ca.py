@@ -6,7 +6,6 @@ is taken over when it is done.
 
 from __future__ import annotations
 
-from arch.abi.limits import U32_MAX
 from arch.abi.time import NSEC_PER_USEC
 from simkernel.net.core.programs import CongestionOps
 from simkernel.net.face import NetKernel
@@ -31,7 +30,7 @@ class ProgramCongestion:
         sk.store()
         view.snd_cwnd = sk.cwnd  # whatever a program left there
         view.snd_ssthresh = sk.ssthresh
-        view.snd_cwnd_cnt, view.snd_cwnd_clamp, view.mss_cache = sk.cwnd_acked, U32_MAX, sk.mss
+        view.snd_cwnd_cnt, view.mss_cache = sk.cwnd_acked, sk.mss
         view.max_packets_out, view.is_cwnd_limited = sk.max_packets_out, sk.cwnd_was_full
         view.tcp_mstamp = self.k.clock.now_ns // NSEC_PER_USEC
         view["inet_conn"].icsk_ca_state = sk.ca_state

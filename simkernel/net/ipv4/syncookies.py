@@ -11,6 +11,7 @@ from simkernel.net.core.skb import Skb
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_sock import ACK, RST, SYN, TcpSock
+from simkernel.net.reuseport import group_of, in_group
 
 SYNCOOKIE_VALID_NS = 2 * 60 * 10**9
 ALWAYS = 2  # net.ipv4.tcp_syncookies
@@ -26,9 +27,22 @@ def requests(k: NetKernel, listener: TcpSock) -> int:
     return sum(other.listener is listener for other in asking)
 
 
+def _together(k: NetKernel, listener: TcpSock) -> list[TcpSock]:
+    """Who was full when it was: all of its SO_REUSEPORT group."""
+    group = group_of(listener, k.net.tcp_listen.get((listener.net, listener.lport), ())) if in_group(listener) else ()
+    return [listener, *(one for one in group if isinstance(one, TcpSock))]
+
+
+def was_full(k: NetKernel, listener: TcpSock) -> None:
+    """tcp_synq_overflow()."""
+    for one in _together(k, listener):
+        one.overflowed_ns = k.clock.now_ns
+
+
 def lately_full(k: NetKernel, listener: TcpSock) -> bool:
     """!tcp_synq_no_recent_overflow()."""
-    return listener.overflowed_ns is not None and k.clock.now_ns - listener.overflowed_ns <= SYNCOOKIE_VALID_NS
+    since = k.clock.now_ns - SYNCOOKIE_VALID_NS
+    return any(one.overflowed_ns is not None and one.overflowed_ns >= since for one in _together(k, listener))
 
 
 def flood_action(k: NetKernel, listener: TcpSock) -> bool | None:
@@ -50,7 +64,7 @@ def _of(packet: Skb) -> tuple[bytes, Sizes]:
 
 def init_sequence(k: NetKernel, listener: TcpSock, packet: Skb) -> int:
     """cookie_init_sequence()."""
-    listener.overflowed_ns = k.clock.now_ns
+    was_full(k, listener)
     listener.net.mib["SyncookiesSent"] += 1
     who, sizes = _of(packet)
     return make_cookie(who, packet.packet(), sizes, k.clock.now_ns)[1]

@@ -23,7 +23,7 @@ def slow_start(sk: TcpSock, acked: int) -> int:
     """tcp_slow_start(): one segment more for each that was acknowledged; what is left for cong_avoid."""
     cwnd = min(sk.cwnd + acked, sk.ssthresh)
     left = acked - (cwnd - sk.cwnd)
-    sk.cwnd = cwnd
+    sk.cwnd = min(cwnd, sk.cwnd_clamp)
     return left
 
 
@@ -37,6 +37,7 @@ def additive_increase(sk: TcpSock, every: int, acked: int) -> None:
         delta = sk.cwnd_acked // every
         sk.cwnd_acked -= delta * every
         sk.cwnd += delta
+    sk.cwnd = min(sk.cwnd, sk.cwnd_clamp)
 
 
 def cube_root(value: int) -> int:

@@ -19,12 +19,13 @@ from arch.abi.inet import (
 from bpf.packet.syncookie import tcp_options
 from simkernel.net.core.programs import HeaderCall
 from simkernel.net.core.skb import Skb
+from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_sock import ACK, PSH, TCP_HEADER, TcpSock
 
 BPF_SOCK_OPS_PARSE_HDR_OPT_CB, BPF_SOCK_OPS_HDR_OPT_LEN_CB, BPF_SOCK_OPS_WRITE_HDR_OPT_CB = 13, 14, 15
 PARSE_ALL_FLAG, PARSE_UNKNOWN_FLAG, WRITE_FLAG = 1 << 4, 1 << 5, 1 << 6  # of bpf_sock_ops_cb_flags
-BPF_WRITE_HDR_TCP_CURRENT_MSS = 1
+BPF_WRITE_HDR_TCP_CURRENT_MSS, BPF_WRITE_HDR_TCP_SYNACK_COOKIE = 1, 2
 MAX_TCP_OPTION_SPACE = 40
 TCPOPT_EXP, FASTOPEN_MAGIC = 254, b"\xf9\x89"
 KNOWN = (2, 3, 4, 5, 8, 19, 34)  # MSS, window, SACK permitted, SACK, timestamps, MD5, fast open
@@ -47,18 +48,23 @@ def _is_timewait(sk: TcpSock) -> bool:
     return sk.dead and sk.state in (TCP_FIN_WAIT2, TCP_TIME_WAIT, TCP_CLOSE)
 
 
+def _asked(sk: TcpSock) -> Sock:
+    """A request is asked about on behalf of its listener, one with data in its SYN on its own."""
+    return sk.listener if sk.is_request and sk.listener is not None else sk
+
+
 def _ask(k: NetKernel, sk: TcpSock, operation: int, packet: Skb | None, end: int, room: int) -> int:
-    """How much of the room is left.  A request is asked about on behalf of its listener."""
-    listener = sk.listener if sk.state == TCP_SYN_RECV else None
-    why = BPF_WRITE_HDR_TCP_CURRENT_MSS if packet is None else 0
-    request, syn = (sk, sk.syn) if listener is not None else (None, None)
-    return k.net.programs.header(listener or sk, HeaderCall(operation, packet, end, room, why, request, syn))
+    """How much of the room is left."""
+    why = BPF_WRITE_HDR_TCP_SYNACK_COOKIE if sk.from_cookie else 0
+    if packet is None:
+        why = BPF_WRITE_HDR_TCP_CURRENT_MSS
+    request, syn = (sk, sk.syn) if sk.is_request or sk.syn is not None else (None, None)
+    return k.net.programs.header(_asked(sk), HeaderCall(operation, packet, end, room, why, request, syn))
 
 
 def option_room(k: NetKernel, sk: TcpSock, packet: Skb | None, flags: int) -> int:
     """Bytes of options that programs want in a segment, a multiple of 4; without one: in those to come."""
-    asked = sk.listener if sk.state == TCP_SYN_RECV and sk.listener is not None else sk
-    if _is_timewait(sk) or not k.net.programs.wants_headers(asked, WRITE_FLAG):
+    if _is_timewait(sk) or not k.net.programs.wants_headers(_asked(sk), WRITE_FLAG):
         return 0
     if packet is not None:
         _note_flags(packet, flags)

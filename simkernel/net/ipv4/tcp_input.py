@@ -60,7 +60,7 @@ from simkernel.net.ipv4.tcp_sock import (
     key_of,
     tcp_sk,
 )
-from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS, still_wanted
+from simkernel.net.ipv4.tcp_timer import still_wanted
 from simkernel.net.ipv4.tcp_urgent import take_urgent
 from simkernel.net.reuseport import queue
 
@@ -228,14 +228,21 @@ def measure(sk: TcpSock, rtt_ns: int) -> bool:
     sk.min_rtt_us = min(sk.min_rtt_us or rtt, rtt)
     if not sk.srtt_us:
         sk.srtt_us, sk.mdev_us = rtt << 3, rtt << 1
+        sk.mdev_max_us = sk.rttvar_us = max(sk.mdev_us, sk.rto_min_ns // NS_PER_US)
     else:
         error = rtt - (sk.srtt_us >> 3)
         sk.srtt_us += error
-        sk.mdev_us += abs(error) - (sk.mdev_us >> 2)
-    sk.rto_ns = (sk.srtt_us >> 3) * NS_PER_US + max(sk.mdev_us * NS_PER_US, TCP_RTO_MIN_NS)
+        further = abs(error) - (sk.mdev_us >> 2)
+        sk.mdev_us += further >> 3 if error < 0 and further > 0 else further  # a way that got shorter is no uncertainty
+        sk.mdev_max_us = max(sk.mdev_max_us, sk.mdev_us)
+        sk.rttvar_us = max(sk.rttvar_us, sk.mdev_max_us)
     over = sk.rtt_seq is None or before(sk.rtt_seq, sk.snd_una)
     if over:
+        if sk.rtt_seq is not None:
+            sk.rttvar_us -= (sk.rttvar_us - sk.mdev_max_us) >> 2
+            sk.mdev_max_us = sk.rto_min_ns // NS_PER_US
         sk.rtt_seq = sk.snd_nxt
+    sk.rto_ns = ((sk.srtt_us >> 3) + sk.rttvar_us) * NS_PER_US
     return over
 
 
@@ -461,6 +468,7 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
         allowed(k, "inet_conn_established", sk, skb)
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     sock.store()
+    sock.init_window()
     show(k, sock, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     sock.init_congestion()
     yield k.wake(k.net.socks[sk].wq)
@@ -491,7 +499,7 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     wait_for_ack(child)
     if not cookie:
         k.net.tcp_established[key_of(child)] = child
-    child.syn = packet
+    child.syn, child.from_cookie = packet, bool(cookie)
     if not cookie and accepts(listener, segment):
         yield from _open_fast(k, child, packet, segment)
     yield from transmit(k, child, SYN | ACK)
@@ -510,6 +518,7 @@ def _open_fast(k: NetKernel, child: TcpSock, packet: Skb, segment: Segment) -> S
     child.net.mib["TcpPassiveOpens"] += 1
     child.net.mib["TCPFastOpenPassive"] += 1
     child.grow_buffers()
+    child.init_window()
     show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, packet)
     child.init_congestion()
     packet.set_owner(child)
@@ -546,6 +555,7 @@ def request_done(k: NetKernel, sk: int, req: int, skb: int) -> Body:
     k.trace("tcp_cong_state_set", req, CaState.OPEN)
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     child.store()
+    child.init_window()
     show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     child.init_congestion()
     queue(listener, child)

@@ -33,6 +33,7 @@ def from_cookie(k: NetKernel, listener: TcpSock, packet: Skb, is_own: Callable[[
         return None
     child = make_request(k, listener, packet, is_own)
     if child is not None:
+        child.saved_syn = None  # the SYN was not kept
         segment = Segment(packet.packet())
         child.rcv_nxt = segment.seq
         child.iss = child.snd_una = (segment.ack - 1) & U32_MAX

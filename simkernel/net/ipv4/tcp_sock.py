@@ -44,6 +44,7 @@ WINDOW_SCALE = 7
 MAX_SEGMENT, WINDOW_CLAMP = (SOL_TCP, 2), (SOL_TCP, 10)  # TCP_MAXSEG, TCP_WINDOW_CLAMP
 TIME_WAIT_NS = 60 * 10**9
 TCP_INIT_CWND = 10
+TCP_RTO_MIN_NS = TCP_DELACK_MAX_NS = 200_000_000
 TCP_INFINITE_SSTHRESH = 0x7FFFFFFF
 TCP_TIMEOUT_INIT_NS = 10**9
 NS_PER_US = 1000
@@ -158,6 +159,7 @@ class TcpSock(Sock):
         self.changing_congestion = False  # bpf_chg_cc_inprogress
         self.cwnd: int = TCP_INIT_CWND
         self.cwnd_acked = 0  # snd_cwnd_cnt
+        self.cwnd_clamp: int = U32_MAX
         self.snd_up: int | None = None  # behind the urgent byte that was written last, until it is acknowledged
         self.urg_data: int = 0  # tcp_urgent.py
         self.urg_seq: int = 0
@@ -171,6 +173,10 @@ class TcpSock(Sock):
         self.rtt_seq: int | None = None  # the round that is measured is over when this is acknowledged
         self.delivered: int = 0  # segments that were acknowledged
         self.mdev_us: int = 0  # 4 times its deviation
+        self.mdev_max_us: int = 0  # the largest of this round
+        self.rttvar_us: int = 0  # what the time-out goes by
+        self.rto_min_ns: int = TCP_RTO_MIN_NS
+        self.delack_max_ns: int = TCP_DELACK_MAX_NS  # nothing is delayed here
         self.rto_ns: int = TCP_TIMEOUT_INIT_NS
         self.backoff: int = 0
         self.retransmits: int = 0
@@ -191,6 +197,7 @@ class TcpSock(Sock):
         self.deferred = False  # connect(2) was called, the SYN waits for the first send
         self.fast_opened = False  # a connection from its SYN on: what came with that can be read already
         self.syn: Skb | None = None  # of a request: while it is answered for the first time
+        self.from_cookie = False  # of a request: nothing of it is kept but what its answer says
         self.saved_syn_length = 0  # of those without the device's
         self.saved_syn: bytes | None = None  # TCP_SAVED_SYN: the headers that the connection began with
         self.pending: int = Pending.NOTHING
@@ -221,6 +228,9 @@ class TcpSock(Sock):
     def inherit(self, listener: Sock) -> None:
         """tcp_create_openreq_child(): and which callbacks programs want."""
         super().inherit(listener)
+        if isinstance(listener, TcpSock):
+            self.rto_min_ns, self.delack_max_ns = listener.rto_min_ns, listener.delack_max_ns
+            self.cwnd_clamp = listener.cwnd_clamp
         place, mem = callback_flags(self.k.types), self.k.mem
         if place is not None:
             mem.write_uint(self.addr + place, 1, mem.read_uint(listener.addr + place, 1))
@@ -285,6 +295,10 @@ class TcpSock(Sock):
         self.congestion.set_state(self, state)
         self.ca_state = state
 
+    def init_window(self) -> None:
+        """tcp_init_transfer(), tcp_init_metrics(): as a connection begins; programs are told behind it."""
+        self.cwnd, self.ssthresh = min(TCP_INIT_CWND, self.cwnd_clamp), TCP_INFINITE_SSTHRESH
+
     def init_congestion(self) -> None:
         """tcp_init_congestion_control(), if that was not yet done."""
         if not self.congestion_ready:
@@ -323,9 +337,12 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("snd_wnd", lambda sk: sk.snd_wnd),
     ("rcv_wnd", lambda sk: max(sk.rcvbuf - sk.rmem, 0) >> WINDOW_SCALE << WINDOW_SCALE),
     ("snd_cwnd", lambda sk: sk.cwnd),
+    ("snd_cwnd_clamp", lambda sk: sk.cwnd_clamp),
     ("snd_ssthresh", lambda sk: sk.ssthresh),
     ("srtt_us", lambda sk: sk.srtt_us),
     ("mdev_us", lambda sk: sk.mdev_us),
+    ("mdev_max_us", lambda sk: sk.mdev_max_us),
+    ("rttvar_us", lambda sk: sk.rttvar_us),
     ("packets_out", lambda sk: len(sk.sent)),
     ("total_retrans", lambda sk: sk.total_retrans),
     ("bytes_acked", lambda sk: sk.bytes_acked),
@@ -341,6 +358,8 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("urg_seq", lambda sk: sk.urg_seq),
     ("lsndtime", lambda sk: (INITIAL_JIFFIES + sk.last_sent_ns // TICK_NSEC) & U32_MAX),
     ("inet_conn.icsk_rto", lambda sk: sk.rto_ns // TICK_NSEC),
+    ("inet_conn.icsk_rto_min", lambda sk: sk.rto_min_ns // TICK_NSEC),
+    ("inet_conn.icsk_delack_max", lambda sk: sk.delack_max_ns // TICK_NSEC),
     ("inet_conn.icsk_retransmits", lambda sk: sk.retransmits),
     ("inet_conn.icsk_pending", lambda sk: sk.pending),
     ("inet_conn.icsk_backoff", lambda sk: sk.backoff),

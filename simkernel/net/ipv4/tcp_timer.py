@@ -18,7 +18,6 @@ TCP_SYN_RETRIES = 6  # net.ipv4.tcp_syn_retries: 127 s in all
 TCP_SYNACK_RETRIES = 5
 TCP_RETRIES2 = 15  # net.ipv4.tcp_retries2: about 15 minutes
 ORPHAN_RETRIES = 8  # nobody has the socket any more
-TCP_RTO_MIN_NS = 200_000_000
 
 
 @kernel_function("void tcp_write_timer(struct timer_list *t)", source="net/ipv4/tcp_timer.c", since="4.15")
