@@ -44,6 +44,7 @@ BPF = "tools/testing/selftests/bpf"
 DATA = Path(__file__).parents[1] / "data"
 STATIC = "-static -lelf -lz -lrt -lpthread"
 TOOLS = ("/usr", "/lib", "/lib64")  # of the host: ip, tc and ping with their libraries
+SHELL = "[ -x /usr/bin/dash ] && ln -sf /usr/bin/dash /bin/sh;"  # busybox's would take its own ping and ip
 NOT_BUILT = ("bpf_testmod.ko", "sign-file", "xdp_synproxy")  # a module, and what needs other libraries: tests skip them
 
 # The programs beside test_progs, with their arguments, and how many times the usual seconds they may take.
@@ -143,7 +144,7 @@ def limit_cpu(seconds: int) -> None:
 
 def inside(folder: Path, seconds: float, *command: str, env: str = "") -> str:
     """What a command prints in a machine of its own that sees the suite's folder."""
-    script = f"cd /suite; export PATH=$PATH:/usr/sbin:/usr/bin; {env} {' '.join(command)}; exit $?"
+    script = f"cd /suite; {SHELL} export PATH=/usr/sbin:/usr/bin:$PATH; {env} {' '.join(command)}; exit $?"
     places = [f"{folder}:/suite", *(f"{place}:{place}" for place in TOOLS if Path(place).is_dir())]
     words = [sys.executable, "-m", "simkernel", "run", "--cpus", "2", "--memory", "2G", *(w for place in places for w in ("--bind", place)),
              "--host-timeout", str(WALL * seconds), "busybox", "sh", "-c", script]  # fmt: skip
