@@ -19,6 +19,7 @@ VALUE_PREFIX = "bpf_struct_ops_"
 TCP_CA, DUMMY = "tcp_congestion_ops", "bpf_dummy_ops"
 TCP_CONG_MASK = 0x3  # TCP_CONG_NON_RESTRICTED, TCP_CONG_NEEDS_ECN
 BPF_MODULE_OWNER = 0xEB9F
+BUILT_IN_CONTROLS = (b"reno", b"cubic")  # of this kernel
 WORD = 8  # of a program's context, an array of u64
 NAME_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 
@@ -110,10 +111,11 @@ class StructOpsMap(BpfMap):
         if self.state != STATE_INIT:
             raise refuse(EBUSY)
         kernel, user = bytearray(len(value)), bytearray(value)
+        own = False
         try:
             for number, member in enumerate(self.struct.members):
                 at = self.data_at + member.bit_offset // 8
-                self._init_member(number, member.name, member.type, at, user, kernel)
+                own = self._init_member(number, member.name, member.type, at, user, kernel, own)
             name = self._register(user)
         except Exception:
             self._put_progs()
@@ -132,18 +134,21 @@ class StructOpsMap(BpfMap):
         if any(rest):
             raise refuse(EINVAL)
 
-    def _init_member(self, number: int, name: str, type_id: int, at: int, user: bytearray, kernel: bytearray) -> None:
+    def _init_member(
+        self, number: int, name: str, type_id: int, at: int, user: bytearray, kernel: bytearray, before: bool
+    ) -> bool:
+        """Whether the struct's own init_member() has dealt with it, as `before` with the member in front of it."""
         btf, order, word = self.btf_of_kernel, self.mem.byteorder, self.host.structs.word
         size = btf.size_of(type_id)
         given = int.from_bytes(user[at : at + size], order)
         kind = btf.resolved(type_id)
         target = btf.resolved(kind.type) if kind.kind is Kind.PTR and kind.type else None
         if target is not None and target.name == "module":
-            if given:
-                raise refuse(EINVAL)
+            if given:  # no error is set: bpf(2) answers what the member before it did
+                raise refuse(-int(before))
             kernel[at : at + size] = BPF_MODULE_OWNER.to_bytes(size, order)
         elif self._own_member(name, at, size, user, kernel):
-            pass
+            return True
         elif target is None or target.kind is not Kind.FUNC_PROTO:
             if given:
                 raise refuse(EINVAL, f"{name} cannot be set")
@@ -160,6 +165,7 @@ class StructOpsMap(BpfMap):
             self.members[name] = prog
             kernel[at : at + word] = prog.text.to_bytes(word, order)
             user[at : at + word] = prog.id.to_bytes(word, order)
+        return False
 
     def _own_member(self, name: str, at: int, size: int, user: bytearray, kernel: bytearray) -> bool:
         """init_member() of the struct: True if it has dealt with this one."""
@@ -172,7 +178,7 @@ class StructOpsMap(BpfMap):
             text = bytes(user[at : at + size]).split(b"\0")[0]
             if not text or len(text) == size or not NAME_CHARACTERS.issuperset(text):
                 raise refuse(EINVAL)
-            if text.decode() in self.bpf.congestion_controls:
+            if text in BUILT_IN_CONTROLS or text.decode() in self.bpf.congestion_controls:
                 raise refuse(EEXIST)
         else:
             return False
