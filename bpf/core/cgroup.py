@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import ENOLINK, EPERM, MAX_ERRNO
+from arch.abi.errno import ENOENT, ENOLINK, EPERM, MAX_ERRNO
 from arch.errors import KernelError
 from bpf.board import Bpf
-from bpf.cgroup import CgroupProg
+from bpf.cgroup import LSM_PLACES, CgroupProg, lsm_place
 from bpf.core.link import DetachableLink
 from bpf.core.program import BpfProg
 from bpf.face import Cgroup, Prog
@@ -83,9 +83,15 @@ class CgroupLink(DetachableLink):
     attach_type: int
 
     def update(self, new: Prog, old: Prog | None) -> None:
-        """cgroup_bpf_replace().  ENOLINK, EPERM, EINVAL."""
+        """cgroup_bpf_replace().  ENOLINK, ENOENT, EPERM, EINVAL."""
         if self.cgroup is None:
             raise KernelError(ENOLINK, "its group is gone")
+        if (
+            isinstance(new, BpfProg)
+            and self.attach_type >= LSM_PLACES
+            and self.attach_type != lsm_place(new.attach_btf_id)
+        ):
+            raise KernelError(ENOENT, "among the programs of that hook is no such link")
         super().update(new, old)
         fill_storage(self.entry, self.cgroup, self.attach_type)
 

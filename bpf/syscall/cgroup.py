@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC
+from arch.abi.errno import EINVAL, ENOENT, ENOSPC
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
@@ -24,13 +24,13 @@ CGROUP_LSM_NUM = 10  # hooks of LSM that programs of groups may be at
 
 
 def place_of(call: Call, prog: BpfProg, attach_type: int) -> int:
-    """bpf_cgroup_atype_find(): among the programs of security hooks each hook is a place of its own.  E2BIG."""
+    """bpf_cgroup_atype_find(): among the programs of security hooks each hook is a place of its own.  EINVAL."""
     if attach_type != uapi.BPF_LSM_CGROUP:
         return attach_type
     place = lsm_place(prog.attach_btf_id)
     shims = call.bpf.lsm_shims
     if place not in shims and len(shims) >= CGROUP_LSM_NUM:
-        raise KernelError(E2BIG, "too many hooks have programs of control groups")
+        raise KernelError(EINVAL, "too many hooks have programs of control groups")
     return place
 
 
@@ -114,8 +114,9 @@ def detach(call: Call, prog_type: int) -> int:
     attr, groups = call.attr, call.bpf.cgroups
     cgroup = cgroup_of_fd(call)
     prog = _prog_or_none(call, attr.signed("attach_bpf_fd"), prog_type)
-    if prog is None and attr.attach_type == uapi.BPF_LSM_CGROUP:
-        raise KernelError(EINVAL, "which hook, the program says")
+    if prog is None and attr.attach_type == uapi.BPF_LSM_CGROUP:  # a place that no hook has yet is of hook 0
+        unused = len(call.bpf.lsm_shims) < CGROUP_LSM_NUM
+        raise KernelError(ENOENT if unused else EINVAL, "which hook, the program says")
     place = attr.attach_type if prog is None else place_of(call, prog, attr.attach_type)
     old = groups.find(cgroup, place, prog)
     if old.direct is None:
@@ -133,10 +134,11 @@ def query(call: Call) -> int:
     effective = bool(attr.query_flags & uapi.BPF_F_QUERY_EFFECTIVE)
     if effective and attr.prog_attach_flags:
         raise KernelError(EINVAL, "flags of attachments and BPF_F_QUERY_EFFECTIVE exclude each other")
-    places = sorted(call.bpf.lsm_shims) if attr.attach_type == uapi.BPF_LSM_CGROUP else [attr.attach_type]
-    hook = groups.hook(cgroup, places[0]) if len(places) == 1 else Hook()
+    of_hooks = attr.attach_type == uapi.BPF_LSM_CGROUP
+    places = list(call.bpf.lsm_shims) if of_hooks else [attr.attach_type]
+    hook = Hook() if of_hooks else groups.hook(cgroup, attr.attach_type)  # where hooks are many, none's flags are all's
     progs = tuple(
-        prog
+        (prog, groups.hook(cgroup, place).flags)
         for place in places
         for prog in (groups.effective(cgroup, place) if effective else groups.hook(cgroup, place).progs)
     )
@@ -145,10 +147,10 @@ def query(call: Call) -> int:
     user.put(attr.place("prog_cnt"), 4, len(progs))
     if not room or not attr.prog_ids or not progs:
         return 0
-    for i, entry in enumerate(progs[:room]):
+    for i, (entry, flags) in enumerate(progs[:room]):
         user.put(attr.prog_ids + 4 * i, 4, entry.prog.id)
         if attr.prog_attach_flags:
-            user.put(attr.prog_attach_flags + 4 * i, 4, hook.flags)
+            user.put(attr.prog_attach_flags + 4 * i, 4, flags)
     if room < len(progs):
         raise KernelError(ENOSPC)
     return 0
