@@ -178,6 +178,19 @@ def test_a_test_run_of_many_repeats() -> None:
     assert m.session.read_file("/proc/uptime")
 
 
+def test_a_verification_of_a_million_instructions() -> None:
+    """The verifier follows such a loop for seconds; a stop leaves no program behind, and another one can be loaded."""
+    m = simkernel.boot()
+    code = encode(assemble("r0 = 0\nagain: r0 += 1\nif r0 < 400000 goto again\nexit"))
+    begin = time.process_time()
+    with pytest.raises(HostStop), HOST.limit(LIMIT_S):
+        m.session.task.prog_load(BPF_PROG_TYPE_SOCKET_FILTER, code)
+    assert time.process_time() - begin < LIMIT_S + SLACK_S
+    assert not m.kernel.observer.bpf.progs.objects
+    fd, _ = m.session.task.prog_load(BPF_PROG_TYPE_SOCKET_FILTER, encode(assemble("r0 = 0\nexit")))
+    assert fd >= 0
+
+
 def test_ctrl_c_leaves_a_machine_that_can_be_used() -> None:
     m = simkernel.boot()
     for _ in range(3):
