@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from arch.abi.capability import CAP_FSETID
 from arch.abi.errno import EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, EPERM
-from arch.abi.fcntl import F_SEAL_GROW, F_SEAL_WRITE, O_APPEND, O_NOATIME
+from arch.abi.fcntl import F_SEAL_GROW, O_APPEND, O_NOATIME, WRITE_SEALS
 from arch.abi.stat import S_ISGID, S_ISUID
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
@@ -82,7 +82,7 @@ def generic_file_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
             return -EFBIG
         if iocb.pos + it.count > limit:
             _limit_iter(it, limit - iocb.pos)
-    if inode.seals & F_SEAL_WRITE or (inode.seals & F_SEAL_GROW and iocb.pos + it.count > inode.i_size):
+    if inode.seals & WRITE_SEALS or (inode.seals & F_SEAL_GROW and iocb.pos + it.count > inode.i_size):
         return -EPERM
     return (yield from under_inode_lock(k, inode, "__generic_file_write_iter", iocb_addr, from_))
 

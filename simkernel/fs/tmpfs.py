@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from arch.abi.errno import EACCES, EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM
 from arch.abi.fcntl import (
-    F_SEAL_FUTURE_WRITE,
     F_SEAL_GROW,
     F_SEAL_SHRINK,
-    F_SEAL_WRITE,
     RENAME_EXCHANGE,
+    WRITE_SEALS,
 )
 from arch.abi.limits import NAME_MAX, PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
@@ -38,7 +37,7 @@ def shmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
     """Pages come from the page cache; a write seal forbids writable shared mappings, and so does what is only added to."""
     if vma.shared and file.f_inode.i_flags & c.S_APPEND and file.f_mode & c.FMODE_WRITE:
         raise KernelError(EACCES)
-    if file.f_inode.seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) and vma.shared:
+    if file.f_inode.seals & WRITE_SEALS and vma.shared:
         if vma.prot & PROT_WRITE:
             raise KernelError(EPERM, "sealed")
         vma.may &= ~PROT_WRITE

@@ -6,7 +6,6 @@ from arch.abi.errno import EBADF, EFBIG, EINVAL, EISDIR, ENODEV, EOPNOTSUPP, EPE
 from arch.abi.fcntl import (
     AT_FDCWD,
     F_SEAL_GROW,
-    F_SEAL_WRITE,
     FALLOC_FL_COLLAPSE_RANGE,
     FALLOC_FL_INSERT_RANGE,
     FALLOC_FL_KEEP_SIZE,
@@ -14,6 +13,7 @@ from arch.abi.fcntl import (
     FALLOC_FL_UNSHARE_RANGE,
     FALLOC_FL_ZERO_RANGE,
     O_WRONLY,
+    WRITE_SEALS,
 )  # fmt: skip
 from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SHIFT, PAGE_SIZE, S64_MAX
 from arch.abi.resource import RLIMIT_FSIZE
@@ -190,7 +190,7 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
     if mapping is None or mapping.filler is not None or mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE):
         return -EOPNOTSUPP
     if mode & FALLOC_FL_PUNCH_HOLE:
-        if inode.seals & F_SEAL_WRITE:
+        if inode.seals & WRITE_SEALS:
             return -EPERM
         before = mapping.nrpages
         start, end = page_up(offset), (offset + length) & -PAGE_SIZE

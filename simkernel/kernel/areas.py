@@ -273,8 +273,12 @@ class VmOperations(Protocol):
     def closed(self) -> None:
         """One area less."""
 
+    def splits(self) -> bool:
+        """may_split(): a part of the area may go, move or change its rights."""
+        return True
 
-class SharedAnonymous:
+
+class SharedAnonymous(VmOperations):
     """The pages of a MAP_SHARED|MAP_ANONYMOUS area, the same for everyone who inherits it: shmem_zero_setup()."""
 
     def __init__(self, frames: Frames) -> None:

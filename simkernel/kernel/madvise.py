@@ -90,13 +90,16 @@ def _apply(mm: Mm, vma: Vma, start: int, end: int, advice: int) -> None:
         if last < vma.start or vma.advice & VM_NOHUGEPAGE:
             raise KernelError(EINVAL)
     elif advice in (MADV_DONTFORK, MADV_DOFORK):
-        _part(mm, start, end).dontfork = advice == MADV_DONTFORK
-        mm.merge_anonymous(_part(mm, start, end))
+        if vma.dontfork != (advice == MADV_DONTFORK):
+            _part(mm, start, end).dontfork = advice == MADV_DONTFORK
+            mm.merge_anonymous(_part(mm, start, end))
     elif advice in KEPT:
         if advice == MADV_WIPEONFORK and (vma.file is not None or vma.shared):
             raise KernelError(EINVAL)
         if advice in (MADV_MERGEABLE, MADV_UNMERGEABLE) and vma.shared:
             return
+        if advice == MADV_DODUMP and vma.dontexpand:
+            raise KernelError(EINVAL)
         gone, come = KEPT[advice]
         if vma.advice & ~gone | come != vma.advice:
             part = _part(mm, start, end)

@@ -178,10 +178,12 @@ class Mm:
         return vmas if not vmas or vmas[0].end > start else vmas[1:]
 
     def split_at(self, addr: int) -> None:
-        """Make `addr` a border between areas.  KernelError(ENOMEM)."""
+        """Make `addr` a border between areas.  EINVAL, ENOMEM."""
         vma = self.find(addr)
         if vma is None or vma.start == addr:
             return
+        if vma.ops is not None and not vma.ops.splits():
+            raise KernelError(EINVAL)
         self.home.charge(VMA_SIZE)
         upper = vma.clone(addr, vma.end)
         vma.end = addr
@@ -459,7 +461,7 @@ class Mm:
             vma.private, vma.fault, vma.ops = pages, pages.fault, pages
         try:
             if flags & MAP_FIXED:
-                self.unmap(addr, size)
+                self._clear(addr, size)
             self.insert(vma, file is not None or vma.shared)
         except KernelError:
             if vma.ops is not None:
@@ -470,6 +472,13 @@ class Mm:
         if (flags & MAP_POPULATE or locked) and prot:
             self.populate(addr, size, "write" if prot & PROT_WRITE else "read")
         return addr
+
+    def _clear(self, addr: int, size: int) -> None:
+        """munmap_vma_range(): whatever is in the way of a new area.  ENOMEM, also for what may not be split."""
+        try:
+            self.unmap(addr, size)
+        except KernelError:
+            raise KernelError(ENOMEM) from None
 
     def populate(self, addr: int, size: int, access: str) -> None:
         """mm_populate(): as many pages as there are; what fails is met again when it is touched."""

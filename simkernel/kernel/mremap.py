@@ -47,10 +47,8 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
         return _move(mm, old, old_size, new_size, mm.home.ask_address(mm.free_range(new_size, page_up(fixed))), True)
     end = old + old_size
     if vma.end == end and not mm.overlaps(end, old + new_size) and old + new_size <= mm.home.layout.task_size:
-        grown = vma.clone(end, end)
-        grown.end = old + new_size
-        grown.pgoff = vma.pgoff + (end - vma.start) // PAGE_SIZE
         vma.end = old + new_size
+        mm.merge_anonymous(vma)
         return old
     if not flags & MREMAP_MAYMOVE:
         raise KernelError(ENOMEM)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bpf.maps.arena import ArenaMap
-from simkernel.kernel.areas import Vma
+from simkernel.kernel.areas import Vma, VmOperations
 from simkernel.kernel.mm import Mm
 from simkernel.observe.face import WatchedKernel
 
 
-class Shown:
+class Shown(VmOperations):
     """One area that shows an arena, and what fork and splits made of it."""
 
     def __init__(self, arena: ArenaMap, mm: Mm) -> None:

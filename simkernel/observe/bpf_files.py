@@ -18,7 +18,7 @@ from simkernel.fs.bpffs import BPFFS_OBJ_FOPS, BpfInode
 from simkernel.fs.inode import File, FileOperations, Inode
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.pseudo import release_node
-from simkernel.kernel.areas import Vma
+from simkernel.kernel.areas import Vma, VmOperations
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from simkernel.observe.arenas import map_arena
@@ -55,7 +55,7 @@ def bpf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
         vma.ops.opened()
 
 
-class WriterMapping:
+class WriterMapping(VmOperations):
     """An area through which an object can be written; bpf_map_mmap_open(), bpf_map_mmap_close()."""
 
     def __init__(self, obj: FdObject) -> None:

@@ -10,7 +10,7 @@ from arch.abi.mman import PROT_WRITE
 from arch.abi.perf_event import PERF_ATTR_SIZE_VER0
 from arch.errors import KernelError
 from simkernel.fs.inode import File, FileOperations
-from simkernel.kernel.areas import Vma
+from simkernel.kernel.areas import VM_DONTDUMP, Vma, VmOperations
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import WaitQueue
@@ -47,7 +47,7 @@ def perf_ioctl(k: WatchedKernel, file: File, cmd: int, arg: int) -> int:
     return event.ioctl(cmd, arg)
 
 
-class PerfMapping:
+class PerfMapping(VmOperations):
     """The areas that show an event's buffer: perf_mmap_vmops."""
 
     def __init__(self, event: PerfEvent) -> None:
@@ -61,6 +61,10 @@ class PerfMapping:
         """perf_mmap_close()."""
         self.event.munmap()
 
+    def splits(self) -> bool:
+        """perf_mmap_may_split(): a buffer is shown whole or not at all."""
+        return False
+
 
 def perf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     """mmap(2): the control page, then the ring."""
@@ -70,6 +74,7 @@ def perf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     show_pages(k, vma, pages)
     vma.ops = PerfMapping(event)
     vma.dontfork = vma.dontexpand = True
+    vma.advice |= VM_DONTDUMP
 
 
 def perf_release(k: WatchedKernel, file: File) -> None:

@@ -54,13 +54,18 @@ def _apply(mm: Mm, start: int, length: int, locked: bool) -> None:
     if not length:
         return
     position = start
-    mm.split_at(start)
-    mm.split_at(end)
     for vma in mm.overlaps(start, end):
         if vma.start > position:
             break
         position = vma.end
-        vma.locked = locked
+        if vma.locked == locked or vma.dontexpand:  # mlock_fixup(): what the kernel shows is never counted
+            continue
+        first, last = max(start, vma.start), min(end, vma.end)
+        mm.split_at(first)
+        mm.split_at(last)
+        part = mm.find(first)
+        assert part is not None
+        part.locked = locked
     if position < end:
         raise KernelError(ENOMEM)
     for vma in mm.overlaps(start, end):
