@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.faults import STORIES
-from tests.fuzz.kinds import CALLS, KINDS
+from tests.fuzz.kinds import CALLS, CHAINS, KINDS, LINKS
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "tests" / "fuzz" / "last_run.json"
@@ -36,7 +36,7 @@ With `--calls {calls}` (seed {seed}): {tried} cases, {total:,} system calls; fin
 """
 
 TAIL = """
-A failed case is told with its number. One case of `syscalls` and of `sequences` is {calls} calls on a fresh machine, one of `binds` 60.
+A failed case is told with its number. One case of `syscalls` and of `sequences` is {calls} calls on a fresh machine, one of `chains` {chains} sequences of {links}, one of `binds` 60.
 
 Besides the fuzzer:
 
@@ -91,7 +91,14 @@ def text() -> str:
         lines.append(
             f"| {name} | {KINDS[name][0]} | {row['minutes']:g} | {row['seed']} | {row['tried']:,} | {len(row['findings'])} | {ended} |"
         )
-    return HEAD + "\n".join(lines) + "\n" + sweep(run) + long_cases(run) + TAIL.replace("{calls}", str(CALLS))
+    return (
+        HEAD
+        + "\n".join(lines)
+        + "\n"
+        + sweep(run)
+        + long_cases(run)
+        + TAIL.format(calls=CALLS, chains=CHAINS, links=LINKS)
+    )
 
 
 if __name__ == "__main__":
