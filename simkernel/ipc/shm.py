@@ -37,7 +37,7 @@ from simkernel.fs.inode import Dentry, File, FileOperations
 from simkernel.fs.tmpfs import shmem_mmap
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
-from simkernel.kernel.areas import Vma, page_up
+from simkernel.kernel.areas import Vma, VmOperations, page_up
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
@@ -85,7 +85,7 @@ class Segment(IpcObject):
         return self.perm(k) + words(k, self.size) + when + pids + words(k, self.nattch(k), 0, 0)
 
 
-class Attached:
+class Attached(VmOperations):
     """shm_open(), shm_close(): when areas that show a segment came and went, and whose they were."""
 
     def __init__(self, k: IpcKernel, segment: Segment) -> None:
