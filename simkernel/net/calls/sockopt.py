@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
-from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
+from arch.abi.errno import EADDRNOTAVAIL, EFAULT, EINVAL, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
 from arch.abi.in6 import IPV6_FLOWLABEL_MGR
 from arch.abi.inet import (
     ICMP_FILTER,
@@ -109,6 +109,7 @@ from arch.abi.socket import (
     UDP_SEGMENT,
 )
 from arch.cstring import c_string
+from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.security import may
@@ -120,9 +121,9 @@ from simkernel.net.core.filter import get_filter, set_filter
 from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
-from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
+from simkernel.net.ipv4.ip_sockglue import get_ip_option, knows_ip_option, set_ip_option
 from simkernel.net.ipv4.tcp_cong import find_control
-from simkernel.net.ipv4.tcp_options import get_tcp_option, set_tcp_option
+from simkernel.net.ipv4.tcp_options import TCP_FASTOPEN_KEY, TCP_ULP, get_tcp_option, set_tcp_option
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.tcp_zerocopy import TCP_ZEROCOPY_RECEIVE, ZEROCOPY_SIZE, zerocopy_receive
 from simkernel.net.ipv6.ip6_options import GETTERS as GETTERS6
@@ -194,6 +195,9 @@ SKF_AD_MAX = 64  # linux/filter.h
 WHOLE = (IP_OPTIONS, IP_PKTOPTIONS, IP_MULTICAST_IF, IP_MSFILTER, MCAST_MSFILTER)  # of SOL_IP: never told as a byte
 UDP_ENCAP_L2TPINUDP = 3  # the last kind of it that is known
 UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
+NUMBER = 4  # bytes of an option that is one
+OF_NUMBERS = (SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_NETLINK)  # levels most of whose options are
+OF_NAMES = ((SOL_SOCKET, SO_BINDTODEVICE), (SOL_TCP, TCP_CONGESTION), (SOL_TCP, TCP_ULP), (SOL_TCP, TCP_FASTOPEN_KEY))
 OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
 
 
@@ -210,8 +214,14 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     refused = unread(level, optname, optlen) if isinstance(sk, XdpSock) and level != SOL_SOCKET else 0
     if refused:
         return -refused
-    wanted = OPTION_MAX if k.net.programs.watches_options(sk) else OPTION_USED
-    data = bytes(k.usercopy.copy_from_user(optval, min(optlen, wanted))) if optlen else b""
+    watched = k.net.programs.watches_options(sk)
+    if _is_short(level, optname, optlen) and not watched:
+        data = bytes(optlen)
+    else:
+        try:
+            data = k.usercopy.copy_from_user(optval, min(optlen, OPTION_MAX if watched else OPTION_USED))
+        except KernelError:
+            return -EFAULT if watched else _unread(sk, level, optname)
     error, level, optname, data = k.net.programs.setsockopt(sk, level, optname, data)
     if error:
         return min(error, 0)
@@ -236,29 +246,54 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return set_xdp_option(k, sk, level, optname, data)
     if sk.family == AF_ALG and level != SOL_SOCKET:
         return set_alg_option(k, sk, level, optname, data)
-    if level == SOL_NETLINK and sk.family == AF_NETLINK:
-        return set_netlink_option(k, sk, optname, data)
-    if level == SOL_PACKET and sk.family == AF_PACKET:
-        return set_packet_option(k, sk, optname, data)
-    if level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):
-        return set_ip_option(k, sk, optname, data)
-    if level == SOL_IPV6 and sk.ip6 is not None:
-        if optname in SETTERS6:
-            return SETTERS6[optname](k, sk, data)
-        return set_ipv6_option(k, sk, optname, data)
-    if _is_of_raw(sk, level):
-        return set_raw_option(k, sk, level, optname, data)
-    if level == SOL_TCP and isinstance(sk, TcpSock):
-        return set_tcp_option(k, sk, optname, data)
-    if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
-        return set_udp_option(k, sk, optname, data)
     if level != SOL_SOCKET:
-        return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
+        if not _has_level(sk, level):
+            return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
+        return OF_LEVEL[level](k, sk, optname, data)
     if len(data) < 4:
         return -EINVAL
     if optname in SETTERS:
         return SETTERS[optname](k, sk, data)
     return sock_setsockopt(k, sk, optname, int.from_bytes(data[:4], k.mem.byteorder, signed=True))
+
+
+def _has_level(sk: Sock, level: int) -> bool:
+    """A socket of this kind has options of that level."""
+    if level == SOL_SOCKET or isinstance(sk, XdpSock) or sk.family == AF_ALG:
+        return True
+    if level in (SOL_NETLINK, SOL_PACKET):
+        return sk.family == (AF_NETLINK if level == SOL_NETLINK else AF_PACKET)
+    if level == SOL_IP:
+        return sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)
+    if level == SOL_IPV6:
+        return sk.ip6 is not None
+    if level == SOL_TCP:
+        return isinstance(sk, TcpSock)
+    return _is_of_raw(sk, level) or (level == SOL_UDP and sk.protocol == IPPROTO_UDP)
+
+
+def _is_short(level: int, optname: int, optlen: int) -> bool:
+    """Less than a number where a number is asked for: its bytes are not looked at."""
+    return optlen < NUMBER and level in OF_NUMBERS and (level, optname) not in OF_NAMES
+
+
+def _unread(sk: Sock, level: int, optname: int) -> int:
+    """The value is not there to be read: what is refused before anybody reads it, else EFAULT."""
+    if not _has_level(sk, level):
+        return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
+    known = (level != SOL_IP or knows_ip_option(optname)) and (
+        level != SOL_RAW or sk.ip6 is not None or optname == ICMP_FILTER
+    )
+    return -EFAULT if known else -ENOPROTOOPT
+
+
+def _set_tcp(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
+    assert isinstance(sk, TcpSock)  # _has_level()
+    return set_tcp_option(k, sk, optname, data)
+
+
+def _set_ipv6(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
+    return SETTERS6[optname](k, sk, data) if optname in SETTERS6 else set_ipv6_option(k, sk, optname, data)
 
 
 def _is_of_raw(sk: Sock, level: int) -> bool:
@@ -398,6 +433,13 @@ def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
     if isinstance(sk, TcpSock):
         sk.set_congestion(control)
     return 0
+
+
+OF_LEVEL: dict[int, Callable[[NetKernel, Sock, int, bytes], int]] = {
+    SOL_IP: set_ip_option, SOL_TCP: _set_tcp, SOL_UDP: set_udp_option, SOL_IPV6: _set_ipv6,
+    SOL_ICMPV6: lambda k, sk, name, data: set_raw_option(k, sk, SOL_ICMPV6, name, data), SOL_RAW: lambda k, sk, name, data: set_raw_option(k, sk, SOL_RAW, name, data),
+    SOL_PACKET: set_packet_option, SOL_NETLINK: set_netlink_option,
+}  # fmt: skip
 
 
 @syscall("getsockopt", "int fd, int level, int optname, char *optval, int *optlen", source="net/socket.c")

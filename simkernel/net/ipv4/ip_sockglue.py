@@ -140,6 +140,11 @@ def _value(k: NetKernel, data: bytes) -> int:
     return data[0] if data else 0
 
 
+def knows_ip_option(name: int) -> bool:
+    """One of the options that can be set."""
+    return name in SETTERS or name in FLAGS
+
+
 def set_ip_option(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
     """do_ip_setsockopt().  ENOPROTOOPT, EINVAL and those of each."""
     setter = SETTERS.get(name)
