@@ -195,7 +195,7 @@ SKF_AD_MAX = 64  # linux/filter.h
 WHOLE = (IP_OPTIONS, IP_PKTOPTIONS, IP_MULTICAST_IF, IP_MSFILTER, MCAST_MSFILTER)  # of SOL_IP: never told as a byte
 UDP_ENCAP_L2TPINUDP = 3  # the last kind of it that is known
 UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
-NUMBER = 4  # bytes of an option that is one
+INT_OPTION = 4  # bytes of an option that is one
 OF_NUMBERS = (SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_NETLINK)  # levels most of whose options are
 OF_NAMES = ((SOL_SOCKET, SO_BINDTODEVICE), (SOL_TCP, TCP_CONGESTION), (SOL_TCP, TCP_ULP), (SOL_TCP, TCP_FASTOPEN_KEY))
 OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
@@ -274,7 +274,7 @@ def _has_level(sk: Sock, level: int) -> bool:
 
 def _is_short(level: int, optname: int, optlen: int) -> bool:
     """Less than a number where a number is asked for: its bytes are not looked at."""
-    return optlen < NUMBER and level in OF_NUMBERS and (level, optname) not in OF_NAMES
+    return optlen < INT_OPTION and level in OF_NUMBERS and (level, optname) not in OF_NAMES
 
 
 def _unread(sk: Sock, level: int, optname: int) -> int:

@@ -72,6 +72,27 @@ static void larger(void)
 	sys(__NR_close, w.fd);
 }
 
+/* -- behind the end of what is shown -- */
+static void beyond(void)
+{
+	setup(8, 0);
+	for (int which = 0; which < 2; which++) {
+		char *at = map(0, 65536, 3, MAP_SHARED, ring, which ? 0x10000000 : 0);
+		int status = 0;
+		for (int page = 0; page < 16; page += 15) {
+			flush();
+			long pid = sys(__NR_fork);
+			if (!pid) {
+				*(volatile char *)(at + 4096 * page);
+				sys(__NR_exit_group, 3);
+			}
+			sys(__NR_wait4, pid, &status, 0, 0);
+			say("%s page %d: status %x\n", which ? "requests" : "rings", page, (long)status);
+		}
+	}
+	sys(__NR_close, ring);
+}
+
 /* -- polled -- */
 static void polled_ones(void)
 {
@@ -264,6 +285,7 @@ static void messages(void)
 int main(int argc, char **argv)
 {
 	larger();
+	beyond();
 	polled_ones();
 	buffer_rings();
 	tags();
