@@ -82,6 +82,7 @@ class Probe:
             yield from self._helper_lines(name, found)
         yield from ("", "Scanning miscellaneous eBPF features...")
         yield from (_available(words, self.misc[name]) for name, words, _ in _MISC)
+        yield ""
 
     def _helper_lines(self, prog_type: str, found: tuple[str, ...] | None) -> Iterator[str]:
         if not self.prog_types[prog_type]:

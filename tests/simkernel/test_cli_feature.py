@@ -39,4 +39,5 @@ def test_a_version_that_is_none():
 @pytest.mark.parametrize("kernel", ["3.19", "4.7", "4.14", "5.10"])
 def test_a_machine_has_what_the_feature_tables_say(kernel):
     """The tables by version, and what a machine of that version answers when programs and maps are tried on it."""
-    assert run("--kernel", kernel).output == probe(KernelVersion.parse(kernel)).text()
+    output = run("--kernel", kernel).output
+    assert output[output.index("Scanning system call availability...") :] == probe(KernelVersion.parse(kernel)).text()

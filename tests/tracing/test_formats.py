@@ -105,9 +105,11 @@ def test_every_row_compiles_against_the_kernels_types(version, arch):
     tracing = machine(version, arch)
     for name, point in tracing.tracepoints.items():
         event = tracing.events.get(point.decl.system, name)
-        if event is not None:  # on this CPU
+        if event is None:  # not on this CPU
+            continue
+        event.printer()
+        if isinstance(event, TracepointEvent):  # bpf_trace_printk makes its records without a row
             event.make()
-            event.printer()
         sources = point.decl.args or ", ".join(param for _, param in point.params)
         compile_assign(split_arguments(sources), point.fired_with.fired_proto, tracing.host)
 
