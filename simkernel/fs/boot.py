@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.errno import EBADF
-from arch.abi.mount import MS_RELATIME
+from arch.abi.mount import MS_NODEV, MS_NOSUID, MS_RELATIME
 from arch.abi.stat import ANON_INODE_FS_MAGIC, NSFS_MAGIC, PIPEFS_MAGIC, SOCKFS_MAGIC
 from arch.errors import KernelError
 from simkernel.fs import (
@@ -130,6 +130,8 @@ def install(k: FsKernel) -> Vfs:
     vfs.mount_at("/sys/kernel/tracing", "tracefs", "tracefs", relatime)
     if vfs.names.cgroup2:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
+    make_directory(vfs, "/dev/shm")  # where shm_open() and sem_open() of every libc look, and every init mounts one
+    vfs.mount_at("/dev/shm", "tmpfs", "tmpfs", MS_NOSUID | MS_NODEV | relatime)
     k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
     k.tasks.may_fork.append(k.vfs.cgroups.may_fork)
     k.tasks.freezer_hooks.append(k.vfs.cgroups.freezer_changed)
