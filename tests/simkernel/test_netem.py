@@ -188,7 +188,7 @@ def test_programs_read_the_counters_of_the_connection() -> None:
 
     tasks = transfer_tasks(m)
     m.wait_until(lambda: look() or all(task.exit_state for task in tasks), limit_ns=60 * 10**9)
-    assert seen["bytes_acked"] > SIZE // 2 and seen["total_retrans"] > 0
+    assert seen["bytes_acked"] > SIZE // 4 and seen["total_retrans"] > 0
     assert seen["srtt_us"] >= 8 * 10_000
     # Segments of 64 kB: never half a window of them is on its way, so the window does not grow.
     assert seen["snd_cwnd"] == 10

@@ -15,7 +15,6 @@ FIRST, AFTER = "## Objects", "## Random programs"  # the page between these head
 
 # What is missing here, by the test of test_progs that needs it.
 REASONS = {
-    "tcp_hdr_options": "a window scale option in our own SYN: 1 of its 6 parts",
     "sockmap_ktls": "TLS in the kernel",
     "cgroup_v1v2": "cgroup v1",
     "mptcp": "MPTCP",

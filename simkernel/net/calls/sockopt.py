@@ -19,7 +19,7 @@ from arch.abi.inet import (
     TCP_CLOSE,
     TCP_LISTEN,
 )
-from arch.abi.limits import INT_MAX
+from arch.abi.limits import INT_MAX, U32_MAX
 from arch.abi.netlink import NETLINK_LIST_MEMBERSHIPS
 from arch.abi.socket import (
     AF_ALG,
@@ -188,7 +188,6 @@ READ_ONLY = {
 COMMON_BITS = {SO_REUSEADDR: "skc_reuse", SO_REUSEPORT: "skc_reuseport"}  # members of struct sock_common
 MEMBERS = {SO_PRIORITY: "sk_priority", SO_MARK: "sk_mark", SO_RCVLOWAT: "sk_rcvlowat"}
 FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_INCOMING_CPU): -1}
-BUFFER_MAX = 212992
 TCP_CA_NAME_MAX = 16
 SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 4608, 6291456
 SKF_AD_MAX = 64  # linux/filter.h
@@ -305,7 +304,8 @@ def _is_of_raw(sk: Sock, level: int) -> bool:
 
 def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
     """Options of SOL_SOCKET that are numbers."""
-    if optname in (SO_RCVBUFFORCE, SO_SNDBUFFORCE):
+    forced = optname in (SO_RCVBUFFORCE, SO_SNDBUFFORCE)
+    if forced:
         if not k.capable(CAP_NET_ADMIN):
             return -EPERM
         optname = SO_RCVBUF if optname == SO_RCVBUFFORCE else SO_SNDBUF
@@ -325,7 +325,8 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
         if isinstance(sk, TcpSock):  # tcp_set_rcvlowat()
             value = min(value, (sk.rcvbuf if sk.rcvbuf_locked else TCP_RMEM_MAX) >> 1)
     if optname in (SO_RCVBUF, SO_SNDBUF):
-        _set_buffer(sk, optname, value)
+        most = int(k.net.sysctl["core.rmem_max" if optname == SO_RCVBUF else "core.wmem_max"])
+        _set_buffer(sk, optname, min(max(value, 0), INT_MAX // 2) if forced else min(value & U32_MAX, most))
         return 0
     if optname == SO_REUSEPORT:
         sk.reuseport = bool(value)
@@ -396,8 +397,8 @@ def timestamping_refused(sk: Sock, value: int) -> int:
 
 
 def _set_buffer(sk: Sock, optname: int, value: int) -> None:
-    """SO_RCVBUF, SO_SNDBUF: twice as much as is said, within limits."""
-    wanted = 2 * min(value & 0xFFFFFFFF, BUFFER_MAX)
+    """SO_RCVBUF, SO_SNDBUF: twice as much as is said, and not too little."""
+    wanted = 2 * value
     if optname == SO_RCVBUF:
         sk.rcvbuf, sk.rcvbuf_locked = max(wanted, SOCK_MIN_RCVBUF), True
         sk.view.sk_rcvbuf = sk.rcvbuf

@@ -384,7 +384,9 @@ class TimeWait:
 
     snd_nxt: int
     rcv_nxt: int
-    ends_ns: int = 0
+    ends_ns: int
+    window: int  # as it is written in a header
+    options: Callable[[int], bytes]  # of a segment at a time in ns
 
 
 def until(sk: Sock, sending: bool = False) -> int | None:

@@ -30,7 +30,7 @@ class ProgramCongestion:
         sk.store()
         view.snd_cwnd = sk.cwnd  # whatever a program left there
         view.snd_ssthresh = sk.ssthresh
-        view.snd_cwnd_cnt, view.mss_cache = sk.cwnd_acked, sk.mss
+        view.snd_cwnd_cnt = sk.cwnd_acked
         view.max_packets_out, view.is_cwnd_limited = sk.max_packets_out, sk.cwnd_was_full
         view.tcp_mstamp = self.k.clock.now_ns // NSEC_PER_USEC
         view["inet_conn"].icsk_ca_state = sk.ca_state

@@ -1,7 +1,4 @@
-"""Listeners that keep nothing of who asks: what they would have to know comes back with the ACK.  net/ipv4/syncookies.c, tcp_input.c.
-
-Segments here carry no options, so a cookie says the least segment size.
-"""
+"""Listeners that keep nothing of who asks: what they would have to know comes back with the ACK.  net/ipv4/syncookies.c, tcp_input.c."""
 
 from __future__ import annotations
 
@@ -70,12 +67,12 @@ def init_sequence(k: NetKernel, listener: TcpSock, packet: Skb) -> int:
     return make_cookie(who, packet.packet(), sizes, k.clock.now_ns)[1]
 
 
-def comes_back(k: NetKernel, listener: TcpSock, packet: Skb) -> bool:
-    """cookie_v4_check(), cookie_v6_check(): an ACK at a listener is of a connection that it has allowed."""
+def comes_back(k: NetKernel, listener: TcpSock, packet: Skb) -> int:
+    """cookie_v4_check(), cookie_v6_check(): an ACK at a listener is of a connection that it has allowed: its segment size, else 0."""
     body = packet.packet()
     if body[13] & (SYN | RST | ACK) != ACK or not _wanted(listener) or not lately_full(k, listener):
-        return False
+        return 0
     who, sizes = _of(packet)
     good = check_cookie(who, body[:TCP_HEADER_SIZE], sizes, k.clock.now_ns)
     listener.net.mib["SyncookiesRecv" if good else "SyncookiesFailed"] += 1
-    return bool(good)
+    return good

@@ -44,12 +44,13 @@ from simkernel.net.core.message import Message
 from simkernel.net.core.security import classify_flow
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, hash_port, sleep, until
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_fastopen import CLIENT_ENABLE, data_of_syn, switches, waits_for_data
 from simkernel.net.ipv4.tcp_output import push, transmit
 from simkernel.net.ipv4.tcp_sock import ACK, RST, TcpSock, before, key_of, tcp_sk, unhash
 from simkernel.net.ipv4.tcp_urgent import copied_seq, is_inline, mark_urgent, pass_over, receive_urgent, to_the_mark
+from simkernel.net.ipv4.tcp_window import space_adjust, wants_update
+from simkernel.net.ipv4.tcp_wire import timestamp_offset
 from simkernel.net.reuseport import migrate, stop_in_group, take_over
 
 
@@ -68,13 +69,13 @@ def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
     classify_flow(k, sock)  # ip_route_connect()
     if not sock.lport:
         classify_flow(k, sock)  # ip_route_newports(): once more with the port that it gets
-    return (yield from start_connect(k, sock, is_local(sock.net, sock.raddr)))
+    return (yield from start_connect(k, sock))
 
 
-def start_connect(k: NetKernel, sock: TcpSock, loops: bool) -> Body:
-    """The addresses are known: the state, a port, the SYN (`yield from`).  `loops`: the peer is on this machine.  EADDRNOTAVAIL."""
+def start_connect(k: NetKernel, sock: TcpSock) -> Body:
+    """The addresses are known: the state, a port, the SYN (`yield from`).  EADDRNOTAVAIL."""
     sock.sync_addresses()
-    sock.loops = loops
+    sock.tsoffset = timestamp_offset(sock.laddr, sock.raddr)
     yield k.call("tcp_set_state", sock.addr, TCP_SYN_SENT)
     if not sock.lport:  # inet_hash_connect(): whoever saw the state change saw no port
         try:
@@ -85,7 +86,7 @@ def start_connect(k: NetKernel, sock: TcpSock, loops: bool) -> Body:
         hash_port(k.net.tcp_bound, sock)
         sock.sync_addresses()
     k.net.tcp_established[key_of(sock)] = sock
-    sock.iss = sock.snd_nxt = sock.snd_una = k.random.getrandbits(32)
+    sock.iss = sock.snd_nxt = sock.snd_una = sock.snd_sml = k.random.getrandbits(32)
     sock.deferred = waits_for_data(sock)
     if sock.deferred:
         return 0
@@ -177,6 +178,7 @@ def tcp_sendmsg(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     return (yield k.call("tcp_sendmsg_locked", sk, msg, size))
 
 
+MOST_QUEUED = 4 << 20  # tcp_wmem[2]: bytes that are no packets yet, whatever SO_SNDBUFFORCE says
 LEAST_ADDRESS = {AF_INET: 16, AF_INET6: 24}  # bytes: sizeof(struct sockaddr_in), SIN6_LEN_RFC2133
 
 
@@ -233,7 +235,7 @@ def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
             return sent or -EPIPE
         if sock.state not in (TCP_ESTABLISHED, TCP_CLOSE_WAIT) and not sock.fast_opened:
             return sent or (-EPIPE if sock.state != TCP_SYN_SENT else -EAGAIN)
-        room = sock.sndbuf - sock.queued
+        room = min(sock.sndbuf, MOST_QUEUED) - sock.queued
         if room <= 0:
             if message.flags & MSG_DONTWAIT:
                 return sent or -EAGAIN
@@ -301,8 +303,11 @@ def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
                 break
             return ret
     message.scatter(bytes(copied))
+    if not copied and not flags & MSG_PEEK:
+        sock.fin_truesize = 0
     if copied and not flags & MSG_PEEK:
         k.trace("tcp_rcv_space_adjust", sk)
+        space_adjust(sock, len(copied), k.clock.now_ns)
         yield k.call("tcp_cleanup_rbuf", sk, len(copied))
     return len(copied)
 
@@ -324,9 +329,9 @@ def take_bytes(k: NetKernel, sk: Sock, into: bytearray, limit: int) -> Steps[Non
 @kernel_function("void tcp_cleanup_rbuf(struct sock *sk, int copied)", source="net/ipv4/tcp.c")
 def tcp_cleanup_rbuf(k: NetKernel, sk: int, copied: int) -> Body:
     """After reading: tell the peer about the room, if it was short of it."""
-    sock = k.net.socks[sk]
+    sock = tcp_sk(k, sk)
     connected = sock.state in (TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2)
-    if connected and sock.rmem + 2 * copied > sock.rcvbuf // 2:
+    if connected and copied > 0 and wants_update(sock):
         yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
     return 0
 

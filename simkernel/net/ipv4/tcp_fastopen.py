@@ -5,7 +5,6 @@ from __future__ import annotations
 from arch.abi.inet import TCP_SYN_RECV
 from arch.abi.socket import SOL_TCP
 from simkernel.net.core.sock import Sock
-from simkernel.net.ipv4.tcp_hdr_opt import MAX_TCP_OPTION_SPACE
 from simkernel.net.ipv4.tcp_options import TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_FASTOPEN_NO_COOKIE
 from simkernel.net.ipv4.tcp_sock import Segment, TcpSock, before
 
@@ -24,8 +23,8 @@ def _no_cookie(sk: Sock, flag: int) -> bool:
 
 
 def data_of_syn(sk: TcpSock, data: bytes) -> bytes:
-    """tcp_fastopen_cookie_check(), tcp_send_syn_data(): as much of it as goes with the SYN."""
-    return data[: max(sk.mss - MAX_TCP_OPTION_SPACE, 0)] if _no_cookie(sk, CLIENT_NO_COOKIE) else b""
+    """tcp_fastopen_cookie_check(): what is to go with the SYN, which has yet to be shown the way."""
+    return data if _no_cookie(sk, CLIENT_NO_COOKIE) else b""
 
 
 def waits_for_data(sk: TcpSock) -> bool:

@@ -7,9 +7,9 @@ import struct
 from arch.abi.inet import TCP_LISTEN
 from arch.abi.limits import U32_MAX
 from simkernel.net.core.neighbour import NS_PER_MS
-from simkernel.net.ipv4.tcp_sock import NS_PER_US, WINDOW_SCALE, CaState, TcpSock
+from simkernel.net.ipv4.tcp_sock import NS_PER_US, CaState, TcpSock
 
-TCPI_OPT_WSCALE = 4
+TCPI_OPT_TIMESTAMPS, TCPI_OPT_SACK, TCPI_OPT_WSCALE = 1, 2, 4
 TCP_FASTRETRANS_THRESH = 3
 
 
@@ -17,20 +17,21 @@ def tcp_info(sk: TcpSock) -> bytes:
     """struct tcp_info of 6.1: 232 bytes."""
     order = "<" if sk.k.mem.byteorder == "little" else ">"
     listens, now = sk.state == TCP_LISTEN, sk.k.clock.now_ns
-    scale = WINDOW_SCALE if not listens else 0
-    scales = scale | scale << 4 if order == "<" else scale << 4 | scale
+    opt = sk.rx_opt
+    low, high = (opt.snd_wscale, opt.rcv_wscale) if order == "<" else (opt.rcv_wscale, opt.snd_wscale)
+    options = TCPI_OPT_TIMESTAMPS * opt.tstamp_ok | TCPI_OPT_SACK * opt.sack_ok | TCPI_OPT_WSCALE * opt.wscale_ok
     head = (
-        sk.state, sk.ca_state, sk.retransmits & 0xFF, sk.probes & 0xFF, sk.backoff & 0xFF, TCPI_OPT_WSCALE if scale else 0, scales, 0,
+        sk.state, sk.ca_state, sk.retransmits & 0xFF, sk.probes & 0xFF, sk.backoff & 0xFF, options, low | high << 4, 0,
     )  # fmt: skip
     unacked, sacked = (len(sk.accept_queue), sk.backlog) if listens else (len(sk.sent), 0)
     lost = len(sk.sent) if sk.ca_state == CaState.LOSS else 0
     mss = sk.mss
     words = (
-        sk.rto_ns // NS_PER_US, 0, mss if not listens else 536, min(mss, 65483) if sk.bytes_received else 536,
+        sk.rto_ns // NS_PER_US, 0, mss, sk.rcv_mss,
         unacked, sacked, lost, sum(1 for s in sk.sent if s.tries), 0,
         _ago(now, sk.last_sent_ns), 0, _ago(now, sk.last_received_ns), _ago(now, sk.last_ack_ns),
-        mss + 40, sk.rcvbuf // 2, sk.srtt_us >> 3, sk.mdev_us >> 2, sk.ssthresh, sk.cwnd, mss, TCP_FASTRETRANS_THRESH,
-        0, sk.rcvbuf // 2, sk.total_retrans,
+        sk.path_mtu, sk.rcv_ssthresh, sk.srtt_us >> 3, sk.mdev_us >> 2, sk.ssthresh, sk.cwnd, sk.advmss, TCP_FASTRETRANS_THRESH,
+        sk.rcv_rtt_us >> 3, sk.rcvq_space, sk.total_retrans,
     )  # fmt: skip
     rate = mss * sk.cwnd * 8 * 1_000_000 // sk.srtt_us if sk.srtt_us else 0
     return b"".join((

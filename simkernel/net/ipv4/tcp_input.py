@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from arch.abi.errno import ECONNREFUSED, ECONNRESET, EPIPE
 from arch.abi.inet import (
@@ -33,7 +33,6 @@ from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.inet_hashtables import lookup_listener
 from simkernel.net.ipv4.syncookies import comes_back, flood_action, init_sequence
@@ -41,6 +40,7 @@ from simkernel.net.ipv4.tcp_fastopen import accepts, answers_syn
 from simkernel.net.ipv4.tcp_hdr_opt import show, show_header
 from simkernel.net.ipv4.tcp_minisocks import from_cookie, make_request, wait_for_ack
 from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, initial_timeout, push, send_reset, transmit
+from simkernel.net.ipv4.tcp_rtt import measure
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
     FIN,
@@ -62,6 +62,17 @@ from simkernel.net.ipv4.tcp_sock import (
 )
 from simkernel.net.ipv4.tcp_timer import still_wanted
 from simkernel.net.ipv4.tcp_urgent import take_urgent
+from simkernel.net.ipv4.tcp_validate import Verdict, may_update_window, validate
+from simkernel.net.ipv4.tcp_window import agreed, data_received, init_buffer_space, sync_mss
+from simkernel.net.ipv4.tcp_wire import (
+    forget_sacked,
+    no_options,
+    note_beyond,
+    note_twice,
+    read_syn,
+    stamps_at,
+    take_stamps,
+)
 from simkernel.net.reuseport import queue
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
@@ -110,14 +121,10 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
 @kernel_function("int tcp_v4_do_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
 def tcp_v4_do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """The fast path for established connections, the state machine for all others."""
-    return (yield from do_rcv(k, sk, skb, _is_own))
+    return (yield from do_rcv(k, sk, skb))
 
 
-def _is_own(sk: TcpSock) -> bool:
-    return is_local(sk.net, sk.raddr)
-
-
-def do_rcv(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], bool]) -> Body:
+def do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """tcp_v4_do_rcv(), tcp_v6_do_rcv() (`yield from`)."""
     tcp_sk(k, sk).segs_in += 1
     if k.net.socks[sk].state == TCP_ESTABLISHED:
@@ -125,10 +132,10 @@ def do_rcv(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], bool]) -
         return 0
     packet = k.net.skbs[skb]
     listener = tcp_sk(k, sk)
-    if listener.state == TCP_LISTEN and comes_back(k, listener, packet):
-        connection = from_cookie(k, listener, packet, is_own)
+    if listener.state == TCP_LISTEN and (mss := comes_back(k, listener, packet)):
+        connection = from_cookie(k, listener, packet, mss)
         if connection is not None:
-            return (yield from do_rcv(k, connection.addr, skb, is_own))
+            return (yield from do_rcv(k, connection.addr, skb))
         yield k.call("consume_skb", skb)
         return 0
     ret = yield k.call("tcp_rcv_state_process", sk, skb)
@@ -145,7 +152,14 @@ def take_ack(k: NetKernel, sk: TcpSock, segment: Segment) -> Steps[None]:
     ack, sk.last_ack_ns = segment.ack, k.clock.now_ns
     if not segment.flags & ACK or before(ack, sk.snd_una) or before(sk.snd_nxt, ack):
         return
-    window_changed, sk.snd_wnd = segment.window != sk.snd_wnd, segment.window
+    window = segment.window if segment.flags & SYN else segment.window << sk.rx_opt.snd_wscale
+    before_that = sk.snd_wnd
+    if segment.flags & SYN or sk.state == TCP_SYN_RECV or may_update_window(sk, segment, window):
+        sk.snd_wnd, sk.snd_wl1 = window, segment.seq
+    window_changed = before_that != sk.snd_wnd
+    if sk.snd_wnd > sk.max_window:
+        sk.max_window = sk.snd_wnd
+        sync_mss(sk)
     sk.probes = 0
     if not sk.sent:
         sk.backoff = 0  # a probe was answered
@@ -219,48 +233,20 @@ def _same_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
         yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
 
 
-def measure(sk: TcpSock, rtt_ns: int) -> bool:
-    """tcp_rtt_estimator() and tcp_set_rto(): the smoothed round-trip time (8 times it), its deviation (4 times it), the time-out.
-
-    Whether a round is over: all that was under way when the last one began is acknowledged.
-    """
-    rtt = max(rtt_ns // NS_PER_US, 1)
-    sk.min_rtt_us = min(sk.min_rtt_us or rtt, rtt)
-    if not sk.srtt_us:
-        sk.srtt_us, sk.mdev_us = rtt << 3, rtt << 1
-        sk.mdev_max_us = sk.rttvar_us = max(sk.mdev_us, sk.rto_min_ns // NS_PER_US)
-    else:
-        error = rtt - (sk.srtt_us >> 3)
-        sk.srtt_us += error
-        further = abs(error) - (sk.mdev_us >> 2)
-        sk.mdev_us += further >> 3 if error < 0 and further > 0 else further  # a way that got shorter is no uncertainty
-        sk.mdev_max_us = max(sk.mdev_max_us, sk.mdev_us)
-        sk.rttvar_us = max(sk.rttvar_us, sk.mdev_max_us)
-    over = sk.rtt_seq is None or before(sk.rtt_seq, sk.snd_una)
-    if over:
-        if sk.rtt_seq is not None:
-            sk.rttvar_us -= (sk.rttvar_us - sk.mdev_max_us) >> 2
-            sk.mdev_max_us = sk.rto_min_ns // NS_PER_US
-        sk.rtt_seq = sk.snd_nxt
-    sk.rto_ns = ((sk.srtt_us >> 3) + sk.rttvar_us) * NS_PER_US
-    return over
-
-
 @kernel_function("void tcp_rcv_established(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_rcv_established(k: NetKernel, sk: int, skb: int) -> Body:
     """Data and acknowledgements of an established connection."""
     k.trace("tcp_probe", sk, skb)
     sock, packet = tcp_sk(k, sk), k.net.skbs[skb]
     segment = Segment(packet.packet())
-    if segment.flags & RST:
-        yield k.call("tcp_reset", sk, skb)
-        yield k.call("consume_skb", skb)
-        return 0
-    if segment.flags & SYN:  # the peer has not seen our answer to its SYN-ACK
-        yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
+    verdict = yield from validate(k, sock, segment)
+    if verdict != Verdict.TAKEN:
+        if verdict == Verdict.RESET:
+            yield k.call("tcp_reset", sk, skb)
         yield k.call("consume_skb", skb)
         return 0
     show_header(k, sock, packet)
+    take_stamps(sock, segment)
     yield from take_ack(k, sock, segment)
     if k.net.socks.get(sk) is sock:
         if segment.urgent is not None or sock.urg_data:
@@ -284,6 +270,8 @@ def receive_data(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> St
     while sk.early and not before(sk.rcv_nxt, sk.early[0][0]):
         _, later, following = sk.early.pop(0)
         passed = (sk.rcv_nxt - following.seq) & U32_MAX
+        if passed and sk.rx_opt.sack_ok:
+            note_twice(sk, following.seq, (following.seq + len(following.data)) & U32_MAX)
         if passed > len(following.data) or (passed == len(following.data) and not following.flags & FIN):
             yield k.call("consume_skb", later.addr)
             continue
@@ -307,10 +295,14 @@ def _in_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps
         else:
             sk.store()
             yield from deliver(k, sk, packet)
+            if sk.early:
+                forget_sacked(sk)
+            data_received(sk, length, packet.truesize)
             sk.store()
     if segment.flags & FIN:
         sk.rcv_nxt = (sk.rcv_nxt + 1) & U32_MAX
         sk.bytes_received += 1  # tcp_rcv_nxt_update() counts sequence numbers
+        sk.fin_truesize = 0 if length or sk.dead else packet.truesize
         yield k.call("tcp_fin", sk.addr)
         if not length:
             yield k.call("consume_skb", packet.addr)
@@ -320,11 +312,15 @@ def _out_of_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> S
     """tcp_data_queue_ofo(): what comes too early is kept; old and early segments both are answered with where we are."""
     ahead = before(sk.rcv_nxt, segment.seq)
     if not ahead and before(sk.rcv_nxt, (segment.seq + len(segment.data) + bool(segment.flags & FIN)) & U32_MAX):
+        if sk.rx_opt.sack_ok:
+            note_twice(sk, segment.seq, sk.rcv_nxt)
         segment.data = segment.data[(sk.rcv_nxt - segment.seq) & U32_MAX :]  # its end is new
         segment.seq = sk.rcv_nxt
         yield from receive_data(k, sk, packet, segment)
         return
-    known = any(seq == segment.seq for seq, _, _ in sk.early)
+    known, end = any(seq == segment.seq for seq, _, _ in sk.early), (segment.seq + len(segment.data)) & U32_MAX
+    if sk.rx_opt.sack_ok and (segment.data or segment.flags & FIN):
+        note_beyond(sk, segment.seq, end) if ahead else note_twice(sk, segment.seq, end)
     fits = ((segment.seq - sk.rcv_nxt) & U32_MAX) < max(sk.rcvbuf - sk.rmem, 0)
     if ahead and not known and fits and (segment.data or segment.flags & FIN):
         packet.set_owner(sk)
@@ -356,7 +352,10 @@ def tcp_fin(k: NetKernel, sk: int) -> Body:
 def time_wait(k: NetKernel, sk: TcpSock) -> Steps[None]:
     """tcp_time_wait(): a minisock holds the four-tuple for a minute; the full sock is closed."""
     key = key_of(sk)
-    closed = TimeWait(sk.snd_nxt, sk.rcv_nxt, k.clock.now_ns + TIME_WAIT_NS)
+    closed = TimeWait(
+        sk.snd_nxt, sk.rcv_nxt, k.clock.now_ns + TIME_WAIT_NS, min(sk.rcv_wnd >> sk.rx_opt.rcv_wscale, 0xFFFF),
+        partial(stamps_at, sk.tsoffset, sk.rx_opt.ts_recent) if sk.rx_opt.tstamp_ok else no_options,
+    )  # fmt: skip
     yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
     if sk.dead:
         sk.free()
@@ -396,23 +395,31 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
             return 1 if segment.flags & (ACK | RST) == ACK else 0
         yield k.call("tcp_v4_conn_request" if sock.family == AF_INET else "tcp_v6_conn_request", sk, skb)
         return 0
+    if sock.state != TCP_SYN_SENT and not sock.is_request:
+        verdict = yield from validate(k, sock, segment)
+        if verdict == Verdict.DROPPED:
+            return 0
     if segment.flags & RST:
         yield k.call("tcp_reset", sk, skb)
         return 0
     if sock.state == TCP_SYN_SENT:
         if segment.flags & (SYN | ACK) == SYN | ACK and answers_syn(sock, segment.ack):
-            sock.rcv_nxt = (segment.seq + 1) & U32_MAX
+            sock.rcv_nxt = sock.rcv_wup = (segment.seq + 1) & U32_MAX
+            read_syn(sock.net, sock, sock, segment.options, sock.rx_opt.mss_clamp)
             yield from take_ack(k, sock, segment)
+            agreed(sock)
             yield k.call("tcp_finish_connect", sk, skb)
             if sock.sent:  # tcp_rcv_fastopen_synack(): what came with the SYN was not taken
                 yield k.call("tcp_retransmit_skb", sk, 0, 1)
             else:
                 yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
         return 0
-    if segment.flags & SYN:  # our SYN-ACK, or the ACK of the peer's, was lost
-        yield from _syn_again(k, sock)
+    if segment.flags & SYN:  # tcp_check_req(): our SYN-ACK was lost
+        if sock.sent:
+            yield k.call("tcp_retransmit_skb", sk, 0, 1)
         return 0
     show_header(k, sock, packet)
+    take_stamps(sock, segment)
     yield from take_ack(k, sock, segment)
     if k.net.socks.get(sk) is not sock:
         return 0
@@ -450,19 +457,12 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     return 0
 
 
-def _syn_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
-    """tcp_check_req() and tcp_send_challenge_ack(): a SYN where none is expected."""
-    if sk.state == TCP_SYN_RECV and sk.sent:
-        yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
-    else:
-        yield k.call("__tcp_send_ack", sk.addr, sk.rcv_nxt)
-
-
 @kernel_function("void tcp_finish_connect(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     """SYN-ACK received: the active side is connected."""
     sock = tcp_sk(k, sk)
     sock.grow_buffers()
+    init_buffer_space(sock, k.clock.now_ns)
     sock.last_sent_ns = k.clock.now_ns
     if "inet_conn_established" in k.security_hooks.watched:
         allowed(k, "inet_conn_established", sk, skb)
@@ -478,16 +478,16 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
 @kernel_function("int tcp_v4_conn_request(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
 def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     """A SYN for a listener."""
-    return (yield from new_request(k, sk, skb, _is_own))
+    return (yield from new_request(k, sk, skb))
 
 
-def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], bool]) -> Body:
+def new_request(k: NetKernel, sk: int, skb: int) -> Body:
     """tcp_conn_request() (`yield from`): make the child (as yet a request) and answer SYN-ACK; a full backlog ignores it."""
     listener, packet = tcp_sk(k, sk), k.net.skbs[skb]
     cookie = flood_action(k, listener)
     full = cookie is not None and len(listener.accept_queue) > listener.backlog
     listener.net.mib["ListenOverflows"] += full
-    child = None if cookie is None or full else make_request(k, listener, packet, is_own)
+    child = None if cookie is None or full else make_request(k, listener, packet)
     if child is None:
         listener.net.mib["ListenDrops"] += 1
         return 0
@@ -495,7 +495,7 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     initial_timeout(k, child, fullsock=False)
     k.net.programs.sock_ops(child, BPF_SOCK_OPS_NEEDS_ECN, fullsock=False)
     child.iss = init_sequence(k, listener, packet) if cookie else k.random.getrandbits(32)
-    child.snd_nxt = child.snd_una = child.iss
+    child.snd_nxt = child.snd_una = child.snd_sml = child.iss
     wait_for_ack(child)
     if not cookie:
         k.net.tcp_established[key_of(child)] = child
@@ -517,7 +517,7 @@ def _open_fast(k: NetKernel, child: TcpSock, packet: Skb, segment: Segment) -> S
     child.fast_opened = True
     child.net.mib["TcpPassiveOpens"] += 1
     child.net.mib["TCPFastOpenPassive"] += 1
-    child.grow_buffers()
+    _accepted(child, k.clock.now_ns)
     child.init_window()
     show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, packet)
     child.init_congestion()
@@ -544,13 +544,20 @@ def _clone_seen(k: NetKernel, listener: Sock, child: TcpSock) -> None:
     child.sync_addresses()
 
 
+def _accepted(child: TcpSock, now_ns: int) -> None:
+    """tcp_create_openreq_child() and tcp_init_transfer(): sizes of a connection."""
+    agreed(child)
+    child.grow_buffers()
+    init_buffer_space(child, now_ns)
+
+
 def request_done(k: NetKernel, sk: int, req: int, skb: int) -> Body:
     """The child becomes a connection in its listener's accept queue (`yield from`)."""
     listener, child = k.net.socks[sk], tcp_sk(k, req)
     if k.tracepoints.point("inet_sock_set_state").active:
         _clone_seen(k, listener, child)
     child.net.mib["TcpPassiveOpens"] += 1
-    child.grow_buffers()
+    _accepted(child, k.clock.now_ns)
     child.last_sent_ns = k.clock.now_ns
     k.trace("tcp_cong_state_set", req, CaState.OPEN)
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)

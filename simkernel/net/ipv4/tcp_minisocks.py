@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from arch.abi.inet import TCP_SYN_RECV
+from arch.abi.inet import IN6_ADDR_SIZE, TCP_SYN_RECV
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOL_TCP, TCP_SAVE_SYN
 from arch.errors import KernelError
@@ -16,7 +14,11 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_cong import inherited_control
 from simkernel.net.ipv4.tcp_hdr_opt import headers_of
-from simkernel.net.ipv4.tcp_sock import Segment, TcpSock, key_of
+from simkernel.net.ipv4.tcp_sock import TCP_MSS_DEFAULT, RxOpt, Segment, TcpSock, key_of
+from simkernel.net.ipv4.tcp_window import begin_request, way_of
+from simkernel.net.ipv4.tcp_wire import options_of_cookie, read_syn, timestamp_offset
+
+TCP_MSS_DEFAULT_V6 = 1220  # of a SYN that says none
 
 
 def wait_for_ack(child: TcpSock) -> None:
@@ -25,26 +27,29 @@ def wait_for_ack(child: TcpSock) -> None:
     child.view["__sk_common"].skc_state = TCP_SYN_RECV
 
 
-def from_cookie(k: NetKernel, listener: TcpSock, packet: Skb, is_own: Callable[[TcpSock], bool]) -> TcpSock | None:
+def from_cookie(k: NetKernel, listener: TcpSock, packet: Skb, mss: int) -> TcpSock | None:
     """cookie_v4_check(), tcp_get_cookie_sock(): the request that an ACK tells of, as if it had been kept."""
     if len(listener.accept_queue) > listener.backlog:
         listener.net.mib["ListenOverflows"] += 1
         listener.net.mib["ListenDrops"] += 1
         return None
-    child = make_request(k, listener, packet, is_own)
+    source, destination = addresses(packet)
+    options = Segment(packet.packet()).options
+    known = options_of_cookie(listener.net, options, timestamp_offset(destination, source), mss)
+    child = make_request(k, listener, packet, known) if known is not None else None
     if child is not None:
         child.saved_syn = None  # the SYN was not kept
         segment = Segment(packet.packet())
-        child.rcv_nxt = segment.seq
-        child.iss = child.snd_una = (segment.ack - 1) & U32_MAX
+        child.rcv_nxt = child.rcv_wup = segment.seq
+        child.iss = child.snd_una = child.snd_sml = (segment.ack - 1) & U32_MAX
         child.snd_nxt = segment.ack
         wait_for_ack(child)
         k.net.tcp_established[key_of(child)] = child
     return child
 
 
-def make_request(k: NetKernel, listener: TcpSock, packet: Skb, is_own: Callable[[TcpSock], bool]) -> TcpSock | None:
-    """inet_reqsk_alloc(): a request by what a segment says; None: refused."""
+def make_request(k: NetKernel, listener: TcpSock, packet: Skb, known: RxOpt | None = None) -> TcpSock | None:
+    """inet_reqsk_alloc(): a request by what a segment says, or by what is `known` of its options; None: refused."""
     body = packet.packet()
     try:
         connection_asked(k, listener, packet)
@@ -63,11 +68,18 @@ def make_request(k: NetKernel, listener: TcpSock, packet: Skb, is_own: Callable[
     if child.ip6 is not None:
         child.np.scope_id = scope_of(child.raddr, packet.iif)
         child.bound_ifindex = child.bound_ifindex or child.np.scope_id
-    child.loops = is_own(child)
     segment = Segment(body)
     child.rcv_nxt = (segment.seq + 1) & U32_MAX
     child.snd_wnd = segment.window
-    k.net.programs.sock_ops(child, BPF_SOCK_OPS_RWND_INIT, fullsock=False)
+    width = len(child.raddr)
+    if known is not None:
+        child.rx_opt = known
+    else:
+        usual = TCP_MSS_DEFAULT_V6 if width == IN6_ADDR_SIZE else TCP_MSS_DEFAULT
+        read_syn(child.net, listener, child, segment.options, usual)
+    child.tsoffset = timestamp_offset(child.laddr, child.raddr)
+    first = k.net.programs.sock_ops(child, BPF_SOCK_OPS_RWND_INIT, fullsock=False)
+    begin_request(child, listener, way_of(k, child), first)
     if listener.options.get((SOL_TCP, TCP_SAVE_SYN)):
         child.saved_syn = headers_of(packet, listener.options[SOL_TCP, TCP_SAVE_SYN])
         child.saved_syn_length = len(headers_of(packet, 1))

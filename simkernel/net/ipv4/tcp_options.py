@@ -10,11 +10,12 @@ from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOL_TCP, TCP_SAVE_SYN, TCP_SAVED_SYN
 from simkernel.kernel.user_namespace import ns_capable
-from simkernel.net.core.neighbour import NS_PER_MS
 from simkernel.net.core.sock import SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_info import tcp_info
 from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.ipv4.tcp_window import TCP_MIN_MSS
+from simkernel.net.ipv4.tcp_wire import timestamp
 
 # include/uapi/linux/tcp.h
 (
@@ -29,8 +30,8 @@ TCP_REPAIR_OPTIONS, TCP_CC_INFO, TCP_REPAIR_WINDOW, TCP_ULP, TCP_FASTOPEN_KEY = 
 TCP_MD5SIG, TCP_MD5SIG_EXT = 14, 32
 MD5SIG_SIZE, MD5SIG_KEYLEN = 216, 132  # struct tcp_md5sig, and where its length of the key is
 REPAIR_WINDOW_SIZE, FASTOPEN_KEY_SIZE = 20, 16  # bytes
-TCP_MIN_MSS, MAX_TCP_WINDOW, MAX_TCP_KEEPIDLE, MAX_TCP_KEEPCNT = 88, 32767, 32767, 127  # include/net/tcp.h
-TCP_MSS_DEFAULT, TCP_FIN_TIMEOUT_MAX_S, TCP_RTO_MAX_S, MOST_RETRIES = 536, 120, 120, 255
+MAX_TCP_WINDOW, MAX_TCP_KEEPIDLE, MAX_TCP_KEEPCNT = 32767, 32767, 127  # include/net/tcp.h
+TCP_FIN_TIMEOUT_MAX_S, TCP_RTO_MAX_S, MOST_RETRIES = 120, 120, 255
 
 
 Setter = Callable[[TcpSock, int], int | None]  # what is kept, or None: EINVAL
@@ -73,9 +74,13 @@ def _period(retries: int) -> int:
 
 
 def _clamp(sk: TcpSock, value: int) -> int | None:
-    if not value:
-        return 0 if sk.state == TCP_CLOSE else None
-    return max(value & U32_MAX, SOCK_MIN_RCVBUF // 2)
+    """tcp_set_window_clamp()."""
+    if not value and sk.state != TCP_CLOSE:
+        return None
+    sk.window_clamp = max(value & U32_MAX, SOCK_MIN_RCVBUF // 2) if value else 0
+    if value:
+        sk.rcv_ssthresh = min(sk.rcv_wnd, sk.window_clamp)
+    return sk.window_clamp
 
 
 def _fast_open(sk: TcpSock, value: int) -> int | None:
@@ -135,7 +140,7 @@ def _repair(k: NetKernel, sk: TcpSock, value: int) -> int:
 
 
 def _md5_key(k: NetKernel, sk: TcpSock, data: bytes) -> int:
-    """tcp_v4_parse_md5_keys(): segments have no options here, so there is no key to add (ENOPROTOOPT) and none to take away."""
+    """tcp_v4_parse_md5_keys(): segments are not signed here, so there is no key to add (ENOPROTOOPT) and none to take away."""
     if len(data) < MD5SIG_SIZE or int.from_bytes(data[:2], k.mem.byteorder) != sk.family:
         return -EINVAL
     length = int.from_bytes(data[MD5SIG_KEYLEN : MD5SIG_KEYLEN + 2], k.mem.byteorder)
@@ -147,13 +152,8 @@ def _sysctl(sk: Sock, name: str) -> int:
 
 
 def _maxseg(sk: TcpSock) -> int:
-    """mss_cache: no more than half of the peer's window (tcp_bound_to_half_wnd())."""
-    if sk.state in (TCP_CLOSE, TCP_LISTEN):
-        return sk.options.get((SOL_TCP, TCP_MAXSEG)) or TCP_MSS_DEFAULT
-    return min(sk.mss, HALF_WINDOW[len(sk.raddr)]) if sk.loops else sk.mss
-
-
-HALF_WINDOW = {4: 32741, 16: 32732}  # of the first window on lo
+    """mss_cache, or what is wanted of a connection to come."""
+    return (sk.state in (TCP_CLOSE, TCP_LISTEN) and sk.options.get((SOL_TCP, TCP_MAXSEG))) or sk.mss
 
 
 def _saved_syn(sk: TcpSock, room: int) -> bytes | int:
@@ -194,7 +194,9 @@ def get_tcp_option(k: NetKernel, sk: TcpSock, name: int, room: int = 4) -> bytes
     elif name == TCP_DEFER_ACCEPT:
         value = _period(kept or 0)
     elif name == TCP_TIMESTAMP:
-        value = k.clock.now_ns // NS_PER_MS
+        value = timestamp(sk)
+    elif name == TCP_WINDOW_CLAMP:
+        value = sk.window_clamp
     elif name == TCP_REPAIR:
         value = kept or 0
     elif name not in SETTERS:

@@ -18,7 +18,7 @@ from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import TimeWait
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
-from simkernel.net.ipv4.tcp_hdr_opt import option_room, put_header
+from simkernel.net.ipv4.tcp_hdr_opt import put_header, special_room
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
     FIN,
@@ -29,10 +29,12 @@ from simkernel.net.ipv4.tcp_sock import (
     Pending,
     Sent,
     TcpSock,
-    header,
+    before,
     header_of,
     tcp_sk,
 )
+from simkernel.net.ipv4.tcp_window import begin_connect, room_of_syn, way_of
+from simkernel.net.ipv4.tcp_wire import header
 
 TCP_RTO_MAX_NS = 120 * 10**9
 TCP_NODELAY, TCP_REPAIR_OPTION = (6, 1), (6, 19)  # SOL_TCP
@@ -98,13 +100,14 @@ def tcp_connect(k: NetKernel, sk: int) -> Body:
     """Send the SYN."""
     sock = tcp_sk(k, sk)
     k.net.programs.sock_ops(sock, BPF_SOCK_OPS_TCP_CONNECT_CB)
-    k.net.programs.sock_ops(sock, BPF_SOCK_OPS_RWND_INIT)
+    begin_connect(sock, way_of(k, sock), k.net.programs.sock_ops(sock, BPF_SOCK_OPS_RWND_INIT))
     initial_timeout(k, sock)
     k.net.programs.sock_ops(sock, BPF_SOCK_OPS_NEEDS_ECN)
     if sock.options.get(TCP_REPAIR_OPTION):  # an end of a connection that was elsewhere
         yield k.call("tcp_finish_connect", sk, 0)
         return 0
     sock.net.mib["TcpActiveOpens"] += 1
+    sock.syn_data = sock.syn_data[: room_of_syn(sock)]
     if sock.syn_data:
         now = k.clock.now_ns
         syn = Sent(sock.snd_nxt, b"", SYN, now)  # two entries to be acknowledged: what is sent again is the SYN alone
@@ -130,7 +133,7 @@ def initial_timeout(k: NetKernel, sk: TcpSock, fullsock: bool = True) -> None:
 def push(k: NetKernel, sk: TcpSock, more: bool = False) -> Body:
     """`yield from`: send what the windows let through, whole segments only if `more` is to come.  tcp_push()."""
     if sk.unsent or sk.fin_wanted:
-        mss = sk.mss - option_room(k, sk, None, 0)  # tcp_current_mss()
+        mss = sk.mss - special_room(k, sk)
         yield k.call("tcp_write_xmit", sk.addr, mss, TCP_NAGLE_CORK if more else 0, 0, 0)
         if k.net.socks.get(sk.addr) is sk and sk.unsent and not sk.sent and sk.pending != Pending.PROBE0:
             sk.pending = Pending.PROBE0  # tcp_check_probe_timer(): the window may open unheard
@@ -139,10 +142,12 @@ def push(k: NetKernel, sk: TcpSock, more: bool = False) -> Body:
 
 
 def _waits(sk: TcpSock, nonagle: int) -> bool:
-    """tcp_nagle_test() of a small segment."""
+    """tcp_nagle_test() of a small segment: it waits for a small one before it."""
     if sk.fin_wanted or sk.snd_up is not None:
         return False
-    return nonagle == TCP_NAGLE_CORK or bool(not nonagle and sk.sent and not sk.options.get(TCP_NODELAY))
+    return nonagle == TCP_NAGLE_CORK or bool(
+        not nonagle and sk.sent and before(sk.snd_una, sk.snd_sml) and not sk.options.get(TCP_NODELAY)
+    )
 
 
 @kernel_function(
@@ -154,13 +159,15 @@ def tcp_write_xmit(k: NetKernel, sk: int, mss_now: int, nonagle: int, push_one: 
     sock = tcp_sk(k, sk)
     while sock.unsent:
         room = sock.snd_wnd - ((sock.snd_nxt - sock.snd_una) & U32_MAX)
-        if room <= 0 or len(sock.sent) >= sock.cwnd:
+        size = min(mss_now, len(sock.unsent))
+        if size > room or len(sock.sent) >= sock.cwnd:  # tcp_snd_wnd_test()
             break
-        if len(sock.unsent) < mss_now and _waits(sock, nonagle):
+        if size < mss_now and _waits(sock, nonagle):
             break
-        size = min(mss_now, room, len(sock.unsent))
         data = bytes(sock.unsent[:size])
         del sock.unsent[:size]
+        if size < mss_now:  # tcp_minshall_update()
+            sock.snd_sml = (sock.snd_nxt + size) & U32_MAX
         yield from transmit(k, sock, ACK | PSH, data)
         if k.net.socks.get(sk) is not sock:  # the answer ended it
             return 0
@@ -251,5 +258,7 @@ def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None
         return
     source, destination = addresses(packet)
     sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
-    answer = header_of(dport, sport, closed.snd_nxt, closed.rcv_nxt, ACK, 0)
+    answer = header_of(
+        dport, sport, closed.snd_nxt, closed.rcv_nxt, ACK, closed.window, 0, closed.options(k.clock.now_ns)
+    )
     yield from send_alone(k, packet, source, destination, answer)

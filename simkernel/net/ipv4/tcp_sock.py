@@ -2,7 +2,7 @@
 
 A `TcpSock` keeps what was sent and not acknowledged (`sent`), what waits for a window (`unsent`) and what came too early
 (`early`); tcp_output.py sends, tcp_input.py takes acknowledgements, tcp_timer.py sends again, tcp_cong.py says how much may be on
-the way.  There are no TCP options on the wire (no SACK, no timestamps): recovery is NewReno's.
+the way, tcp_window.py how large segments and windows are, tcp_wire.py writes and reads headers with their options.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from arch.abi.inet import (
     TCP_CLOSE,
     TCP_CLOSE_WAIT,
     TCP_ESTABLISHED,
+    TCP_FIN_WAIT2,
     TCP_LISTEN,
     TCP_SYN_RECV,
     TCP_SYN_SENT,
+    TCP_TIME_WAIT,
 )
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOCK_STREAM, SOL_TCP
@@ -38,10 +40,9 @@ from simkernel.net.face import NetKernel
 
 FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 TCP_HEADER = 20
-MSS = 65483 - 20  # what lo's MTU leaves after IP and TCP headers with timestamps
-MSS_ETHERNET = 1460
-WINDOW_SCALE = 7
-MAX_SEGMENT, WINDOW_CLAMP = (SOL_TCP, 2), (SOL_TCP, 10)  # TCP_MAXSEG, TCP_WINDOW_CLAMP
+TCPOLEN_TSTAMP_ALIGNED = 12
+TCP_MSS_DEFAULT = 536
+MAX_SEGMENT = (SOL_TCP, 2)  # TCP_MAXSEG
 TIME_WAIT_NS = 60 * 10**9
 TCP_INIT_CWND = 10
 TCP_RTO_MIN_NS = TCP_DELACK_MAX_NS = 200_000_000
@@ -63,17 +64,19 @@ class Pending:
 
 
 class Segment:
-    """The header fields of a received segment, and its data."""
+    """The header fields of a received segment, its options and its data."""
 
-    __slots__ = ("ack", "data", "flags", "seq", "urgent", "window")
+    __slots__ = ("ack", "data", "flags", "options", "seq", "urgent", "window")
 
     def __init__(self, body: bytes) -> None:
         self.seq = int.from_bytes(body[4:8], "big")
         self.ack = int.from_bytes(body[8:12], "big")
         self.flags = body[13]
-        self.window = int.from_bytes(body[14:16], "big") << WINDOW_SCALE
+        self.window = int.from_bytes(body[14:16], "big")  # as it is written there
         self.urgent = int.from_bytes(body[18:20], "big") if self.flags & URG else None
-        self.data = body[(body[12] >> 4) * 4 :]
+        size = (body[12] >> 4) * 4
+        self.options = body[TCP_HEADER:size]
+        self.data = body[size:]
 
 
 @dataclass(slots=True)
@@ -90,6 +93,20 @@ class Sent:
     def end(self) -> int:
         """TCP_SKB_CB(skb)->end_seq."""
         return (self.seq + len(self.data) + bool(self.flags & (SYN | FIN))) & U32_MAX
+
+
+@dataclass(slots=True)
+class RxOpt:
+    """struct tcp_options_received: what both ends have agreed on."""
+
+    tstamp_ok: bool = False
+    sack_ok: bool = False
+    wscale_ok: bool = False
+    snd_wscale: int = 0
+    rcv_wscale: int = 0
+    mss_clamp: int = TCP_MSS_DEFAULT  # what the peer takes
+    ts_recent: int = 0  # the peer's clock, to be echoed
+    saw_unknown: bool = False  # the last options held one that TCP does not know
 
 
 class CaEvent:
@@ -149,7 +166,26 @@ class TcpSock(Sock):
         self.writers = writers(k.types)
         self.written = [0] * len(self.writers)
         self.unsent = bytearray()
-        self.loops = False  # its peer is on this machine
+        self.rx_opt: RxOpt = RxOpt()
+        self.path_mtu = 0  # icsk_pmtu_cookie
+        self.mss: int = TCP_MSS_DEFAULT  # mss_cache: bytes of data in a segment
+        self.advmss: int = TCP_MSS_DEFAULT  # what the peer is told
+        self.rcv_mss: int = 0  # how large its segments are
+        self.header_len: int = TCP_HEADER  # of segments without anything special
+        self.max_window: int = 0  # the peer's largest
+        self.window_clamp: int = 0  # the most that is advertised
+        self.rcv_wnd: int = 0  # what was told last, and where that was
+        self.rcv_wup: int = 0
+        self.rcv_ssthresh: int = 0
+        self.rcvq_space = self.rcvq_copied = self.rcvq_ns = self.rcv_rtt_us = 0
+        self.rcv_rtt_last_tsecr = 0
+        self.tsoffset: int = 0
+        self.snd_sml: int = 0  # the end of the last small segment
+        self.snd_wl1: int = 0  # where the segment began that told the window
+        self.last_oow_ns: int | None = None  # when a segment was answered that nobody understood
+        self.fin_truesize = 0  # of the peer's FIN, as long as it is to be read
+        self.sacks: list[tuple[int, int]] = []  # selective_acks: what has come beyond a hole, the latest first
+        self.dsack: tuple[int, int] | None = None  # duplicate_sack: what came twice
         self.fin_wanted = False  # a FIN goes out behind what is unsent
         self.sent: deque[Sent] = deque()
         self.sent_bytes = 0
@@ -192,7 +228,6 @@ class TcpSock(Sock):
         self.last_sent_ns: int = k.clock.now_ns
         self.last_received_ns = self.last_ack_ns = self.last_sent_ns
         self.overflowed_ns: int | None = None  # of a listener: when it gave a SYN cookie last
-        self.saw_unknown = False  # rx_opt: the last options held one that TCP does not know
         self.syn_data = b""  # what goes with our SYN
         self.deferred = False  # connect(2) was called, the SYN waits for the first send
         self.fast_opened = False  # a connection from its SYN on: what came with that can be read already
@@ -249,12 +284,6 @@ class TcpSock(Sock):
             self.cwnd_was_full, self.max_packets_out, self.cwnd_usage_seq = full, len(self.sent), self.snd_nxt
 
     @property
-    def window_clamp(self) -> int:
-        """The most that is advertised."""
-        kept = self.options.get(WINDOW_CLAMP)
-        return kept or (0 if self.state in (TCP_CLOSE, TCP_LISTEN) else 0xFFFF << WINDOW_SCALE)
-
-    @property
     def queued(self) -> int:
         """sk_wmem_queued: bytes that are unsent or not acknowledged."""
         return len(self.unsent) + self.sent_bytes
@@ -263,12 +292,6 @@ class TcpSock(Sock):
     def writable(self) -> bool:
         """sk_stream_is_writeable()."""
         return self.sndbuf - self.queued >= self.queued >> 1
-
-    @property
-    def mss(self) -> int:
-        """Bytes of data in a segment: tcp_mss_clamp() by TCP_MAXSEG."""
-        usual = MSS if self.loops else MSS_ETHERNET
-        return min(self.options.get(MAX_SEGMENT) or usual, usual)
 
     @property
     def all_acked(self) -> bool:
@@ -335,7 +358,23 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("snd_nxt", lambda sk: sk.snd_nxt),
     ("snd_una", lambda sk: sk.snd_una),
     ("snd_wnd", lambda sk: sk.snd_wnd),
-    ("rcv_wnd", lambda sk: max(sk.rcvbuf - sk.rmem, 0) >> WINDOW_SCALE << WINDOW_SCALE),
+    ("rcv_wnd", lambda sk: sk.rcv_wnd),
+    ("snd_wl1", lambda sk: sk.snd_wl1),
+    ("rcv_wup", lambda sk: sk.rcv_wup),
+    ("rcv_ssthresh", lambda sk: sk.rcv_ssthresh),
+    ("max_window", lambda sk: sk.max_window),
+    ("mss_cache", lambda sk: sk.mss),
+    ("advmss", lambda sk: sk.advmss),
+    ("tcp_header_len", lambda sk: sk.header_len),
+    ("tsoffset", lambda sk: sk.tsoffset),
+    ("rx_opt.ts_recent", lambda sk: sk.rx_opt.ts_recent),
+    ("rx_opt.tstamp_ok", lambda sk: sk.rx_opt.tstamp_ok),
+    ("rx_opt.wscale_ok", lambda sk: sk.rx_opt.wscale_ok),
+    ("rx_opt.sack_ok", lambda sk: sk.rx_opt.sack_ok),
+    ("rx_opt.snd_wscale", lambda sk: sk.rx_opt.snd_wscale),
+    ("rx_opt.rcv_wscale", lambda sk: sk.rx_opt.rcv_wscale),
+    ("rx_opt.mss_clamp", lambda sk: sk.rx_opt.mss_clamp),
+    ("rx_opt.user_mss", lambda sk: sk.options.get(MAX_SEGMENT, 0)),
     ("snd_cwnd", lambda sk: sk.cwnd),
     ("snd_cwnd_clamp", lambda sk: sk.cwnd_clamp),
     ("snd_ssthresh", lambda sk: sk.ssthresh),
@@ -387,29 +426,25 @@ def tcp_sk(k: NetKernel, sk: int) -> TcpSock:
     return sock
 
 
-def header(sk: TcpSock, flags: int, seq: int) -> bytes:
-    """A 20-byte TCP header; the window is advertised scaled by WINDOW_SCALE."""
-    urgent = 0
-    if sk.snd_up is not None and before(seq, sk.snd_up):
-        ahead = (sk.snd_up - seq) & U32_MAX
-        urgent = min(ahead, 0xFFFF)
-        flags |= URG
-    room = max(sk.rcvbuf - sk.rmem, 0)
-    window = min(min(room, sk.options.get(WINDOW_CLAMP) or room) >> WINDOW_SCALE, 0xFFFF)
-    return header_of(sk.lport, sk.rport, seq, sk.rcv_nxt if flags & ACK else 0, flags, window, urgent)
+def is_timewait(sk: TcpSock) -> bool:
+    """Nobody has it open and it waits for the peer's end: Linux keeps a struct tcp_timewait_sock."""
+    return sk.dead and sk.state in (TCP_FIN_WAIT2, TCP_TIME_WAIT, TCP_CLOSE)
 
 
-def header_of(sport: int, dport: int, seq: int, ack: int, flags: int, window: int, urgent: int = 0) -> bytes:
-    """The header from its fields; the window as it goes over the wire."""
+def header_of(
+    sport: int, dport: int, seq: int, ack: int, flags: int, window: int, urgent: int = 0, options: bytes = b""
+) -> bytes:
+    """The header from its fields; the window as it goes over the wire, options a multiple of 4 bytes."""
     return (
         sport.to_bytes(2, "big")
         + dport.to_bytes(2, "big")
         + (seq & U32_MAX).to_bytes(4, "big")
         + (ack & U32_MAX).to_bytes(4, "big")
-        + bytes((5 << 4, flags))
+        + bytes((5 + len(options) // 4 << 4, flags))
         + window.to_bytes(2, "big")
         + b"\0\0"
         + urgent.to_bytes(2, "big")
+        + options
     )
 
 

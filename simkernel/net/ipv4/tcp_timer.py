@@ -10,8 +10,8 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.tcp_output import TCP_RTO_MAX_NS, arm_retransmit, send_segment
-from simkernel.net.ipv4.tcp_sock import ACK, CaEvent, CaState, Pending, TcpSock, tcp_sk
+from simkernel.net.ipv4.tcp_output import TCP_RTO_MAX_NS, arm_retransmit, send_segment, transmit
+from simkernel.net.ipv4.tcp_sock import ACK, PSH, CaEvent, CaState, Pending, TcpSock, tcp_sk
 from simkernel.net.reuseport import migrate
 
 TCP_SYN_RETRIES = 6  # net.ipv4.tcp_syn_retries: 127 s in all
@@ -114,13 +114,18 @@ def give_up(k: NetKernel, sk: TcpSock) -> Steps[None]:
 
 @kernel_function("void tcp_send_probe0(struct sock *sk)", source="net/ipv4/tcp_output.c")
 def tcp_send_probe0(k: NetKernel, sk: int) -> Body:
-    """The peer's window is closed: ask, with a sequence number that it has to answer."""
+    """The peer's window is closed: ask, with a sequence number that it has to answer, or with as much as it takes."""
     sock = tcp_sk(k, sk)
     if sock.probes > retries(sock):
         yield from give_up(k, sock)
         return 0
     sock.probes += 1
     sock.backoff += 1
+    if sock.snd_wnd and sock.state != TCP_CLOSE:  # tcp_write_wakeup()
+        part = bytes(sock.unsent[: min(sock.snd_wnd, sock.mss)])
+        del sock.unsent[: len(part)]
+        yield from transmit(k, sock, ACK | PSH, part)
+        return 0
     yield from send_segment(k, sock, ACK, (sock.snd_una - 1) & U32_MAX, b"")
     if k.net.socks.get(sk) is sock and sock.unsent and not sock.sent:
         sock.pending = Pending.PROBE0

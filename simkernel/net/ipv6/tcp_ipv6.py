@@ -14,10 +14,9 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import ICMP_HEADER
 from simkernel.net.ipv4.tcp import start_connect
 from simkernel.net.ipv4.tcp_input import do_rcv, new_request, receive, request_done
-from simkernel.net.ipv4.tcp_sock import TcpSock, tcp_sk
+from simkernel.net.ipv4.tcp_sock import tcp_sk
 from simkernel.net.ipv6.addr import is_group
 from simkernel.net.ipv6.icmp import verdict
-from simkernel.net.ipv6.ip6_fib import is_local
 from simkernel.net.ipv6.ipv6_sockglue import bind_to_scope
 from simkernel.net.ipv6.route import route_output
 
@@ -47,7 +46,7 @@ def tcp_v6_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
     sock.raddr, sock.rport = address, port
     if sock.laddr == IN6ADDR_ANY:
         sock.laddr = way.source
-    return (yield from start_connect(k, sock, is_local(sock.net, address)))
+    return (yield from start_connect(k, sock))
 
 
 def _connect_mapped(k: NetKernel, sk: int, uaddr: int, address: bytes, port: int) -> Body:
@@ -72,16 +71,12 @@ def tcp_v6_rcv(k: NetKernel, skb: int) -> Body:
     return (yield from receive(k, skb, "tcp_v6_do_rcv"))
 
 
-def _is_own(sk: TcpSock) -> bool:
-    return is_local(sk.net, sk.raddr)
-
-
 @kernel_function("int tcp_v6_do_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv6/tcp_ipv6.c")
 def tcp_v6_do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """The fast path for established connections, the state machine for all others."""
     if k.net.skbs[skb].protocol() == ETH_P_IP:
         return (yield k.call("tcp_v4_do_rcv", sk, skb))
-    return (yield from do_rcv(k, sk, skb, _is_own))
+    return (yield from do_rcv(k, sk, skb))
 
 
 @kernel_function("int tcp_v6_conn_request(struct sock *sk, struct sk_buff *skb)", source="net/ipv6/tcp_ipv6.c")
@@ -89,7 +84,7 @@ def tcp_v6_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     """A SYN for a listener."""
     if k.net.skbs[skb].protocol() == ETH_P_IP:
         return (yield k.call("tcp_v4_conn_request", sk, skb))
-    return (yield from new_request(k, sk, skb, _is_own))
+    return (yield from new_request(k, sk, skb))
 
 
 @kernel_function(
