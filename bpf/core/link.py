@@ -111,6 +111,8 @@ class XdpLink(DetachableLink):
         """bpf_xdp_link_update().  ENOLINK, EPERM, EINVAL."""
         if self.detach_fn is None:
             raise KernelError(ENOLINK)
+        if old is not None and old is not self.prog:
+            raise KernelError(EPERM)
         if new.expected_attach_type != self.prog.expected_attach_type:
             raise KernelError(EINVAL)
         super().update(new, old)

@@ -106,8 +106,8 @@ class CgroupNet(_Base, NetPrograms):
     def device_gone(self, dev: NetDevice) -> None:
         self.devices.device_gone(dev)
 
-    def xdp_id(self, dev: NetDevice) -> int:
-        return self.devices.id_of(dev)
+    def xdp_shown(self, dev: NetDevice) -> tuple[int, bool]:
+        return self.devices.shown(dev)
 
     def classifier(self, fd: int) -> TcClassifier:
         return classifier_of_fd(self.bpf, fd)

@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOSPC, EOPNOTSUPP
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOSPC, ENOTCONN, EOPNOTSUPP, ERANGE
 from arch.abi.if_link import (
+    XDP_FLAGS_DRV_MODE,
+    XDP_FLAGS_HW_MODE,
     XDP_FLAGS_MODES,
     XDP_FLAGS_REPLACE,
     XDP_FLAGS_SKB_MODE,
     XDP_FLAGS_UPDATE_IF_NOEXIST,
 )
 from arch.abi.inet import ETH_HLEN
-from arch.abi.limits import S32_MAX
+from arch.abi.limits import PAGE_SIZE, S32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf, Redirect
@@ -50,7 +52,7 @@ def _frame_of(packet: Skb) -> bytes:
 
 
 class XdpPrograms(FrameActions, FrameHost):
-    """The programs of all devices; every driver here is without XDP of its own, so the mode is the generic one."""
+    """The programs of all devices.  veth runs them by itself, as it is told and told apart; others know the generic mode alone."""
 
     def __init__(self, k: WatchedKernel, bpf: Bpf) -> None:
         self.k, self.bpf = k, bpf
@@ -59,30 +61,51 @@ class XdpPrograms(FrameActions, FrameHost):
         self.meta = b""  # what the program that ran last has put before its frame
         self.bulks: dict[CpuQueue, None] = {}  # that a batch has put frames into
         self.by_link: dict[int, XdpAttach] = {}  # of these, those that links hold
+        self.modes: dict[int, int] = {}  # and how they are attached: XDP_FLAGS_*_MODE
 
     # ---- attaching ----
 
-    def _check(self, dev: int, new: BpfProg | None, flags: int, link: bool) -> None:
-        """dev_xdp_attach() up to the device.  EINVAL, EBUSY, EEXIST, EOPNOTSUPP."""
+    def _check(
+        self, dev: NetDevice, new: BpfProg | None, flags: int, link: bool = False, old: BpfProg | None = None
+    ) -> int:
+        """dev_xdp_attach() up to the device: the mode.  EINVAL, EBUSY, EEXIST, EOPNOTSUPP."""
         modes = flags & XDP_FLAGS_MODES
         if link and flags & ~XDP_FLAGS_MODES:
-            raise KernelError(EINVAL, "flags that links do not take")
+            raise Refusal(EINVAL, "Invalid XDP flags for BPF link attachment")
         if modes & modes - 1:
-            raise KernelError(EINVAL, "more than one mode")
-        current = self.progs.get(dev) if modes in (0, XDP_FLAGS_SKB_MODE) else None
-        if current is not None and dev in self.by_link:
-            raise KernelError(EBUSY, "a link's program cannot be replaced")
+            raise Refusal(EINVAL, "Only one XDP mode flag can be set")
+        native = dev.kind.native_xdp
+        mode = modes or (XDP_FLAGS_DRV_MODE if native else XDP_FLAGS_SKB_MODE)
+        attached = self.progs.get(dev.addr)
+        current = attached if self.modes.get(dev.addr) == mode else None
+        if current is not None and dev.addr in self.by_link:
+            raise Refusal(EBUSY, "Can't replace active BPF XDP link")
         if link and current is not None:
-            raise KernelError(EBUSY, "a program is attached there")
+            raise Refusal(EBUSY, "Can't replace active XDP program with BPF link")
+        if flags & XDP_FLAGS_REPLACE and current is not old:
+            raise Refusal(EEXIST, "Active program does not match expected")
         if new is None:
-            return
+            return mode
+        if mode == XDP_FLAGS_HW_MODE or (mode == XDP_FLAGS_DRV_MODE and not native):
+            raise Refusal(EOPNOTSUPP, "Underlying driver does not support XDP in native mode")
         if flags & XDP_FLAGS_UPDATE_IF_NOEXIST and current is not None:
             raise Refusal(EBUSY, "XDP program already attached")
+        if mode != XDP_FLAGS_HW_MODE and attached is not None and current is None:
+            raise Refusal(EEXIST, "Native and generic XDP can't be active at the same time")
         if new.expected_attach_type in NOT_ON_DEVICES:
             kind = "DEVMAP" if new.expected_attach_type == uapi.BPF_XDP_DEVMAP else "CPUMAP"
             raise Refusal(EINVAL, f"BPF_XDP_{kind} programs can not be attached to a device")
-        if modes not in (0, XDP_FLAGS_SKB_MODE):
-            raise Refusal(EOPNOTSUPP, "Underlying driver does not support XDP in native mode")
+        if mode == XDP_FLAGS_DRV_MODE and new is not current:
+            self._check_veth(dev)
+        return mode
+
+    def _check_veth(self, dev: NetDevice) -> None:
+        """veth_xdp_set().  ENOTCONN, ERANGE."""
+        if dev.peer is None:
+            raise Refusal(ENOTCONN, "Cannot set XDP when peer is detached")
+        room = PAGE_SIZE - uapi.XDP_PACKET_HEADROOM - shinfo_room(self.bpf.host.structs) - ETH_HLEN
+        if dev.peer.mtu > room:
+            raise Refusal(ERANGE, "Peer MTU is too large to set XDP")
 
     def attach_link(self, prog: BpfProg, request: XdpAttach) -> Detach:
         """bpf_xdp_link_attach()."""
@@ -90,13 +113,14 @@ class XdpPrograms(FrameActions, FrameHost):
         if found is None:
             raise KernelError(EINVAL, "no such device")
         dev = found.addr
-        self._check(dev, prog, request.flags, True)
+        self.modes[dev] = self._check(found, prog, request.flags, link=True)
         self.progs[dev] = prog
         self.by_link[dev] = request
 
         def detach() -> None:
             self.progs.pop(dev, None)
             self.by_link.pop(dev, None)
+            self.modes.pop(dev, None)
 
         return detach
 
@@ -109,6 +133,7 @@ class XdpPrograms(FrameActions, FrameHost):
     def device_gone(self, dev: NetDevice) -> None:
         """dev_xdp_uninstall()."""
         prog, request = self.progs.pop(dev.addr, None), self.by_link.pop(dev.addr, None)
+        self.modes.pop(dev.addr, None)
         if request is None:
             if prog is not None:
                 prog.put()
@@ -121,17 +146,13 @@ class XdpPrograms(FrameActions, FrameHost):
         """dev_change_xdp_fd(): what RTM_SETLINK asks for; -1 takes the program away."""
         new = self._prog(fd) if fd >= 0 else None
         old = self._prog(expected_fd) if expected_fd is not None and expected_fd >= 0 else None
-        self._check(dev.addr, new, flags, False)
-        current = self.progs.get(dev.addr)
-        if flags & XDP_FLAGS_REPLACE and current is not old:
-            raise KernelError(EEXIST, "another program is attached")
+        mode = self._check(dev, new, flags, old=old)
+        current = self.progs.get(dev.addr) if self.modes.get(dev.addr) == mode else None
         if new is not None:
             new.get()
-            self.progs[dev.addr] = new
-        elif flags & XDP_FLAGS_MODES in (0, XDP_FLAGS_SKB_MODE):
-            self.progs.pop(dev.addr, None)
-        else:
-            return
+            self.progs[dev.addr], self.modes[dev.addr] = new, mode
+        elif current is not None:
+            del self.progs[dev.addr], self.modes[dev.addr]
         if current is not None:
             current.put()
 
@@ -141,10 +162,10 @@ class XdpPrograms(FrameActions, FrameHost):
             raise KernelError(EINVAL, "no XDP program")
         return prog
 
-    def id_of(self, dev: NetDevice) -> int:
-        """dev_xdp_prog_id(); 0: none."""
+    def shown(self, dev: NetDevice) -> tuple[int, bool]:
+        """dev_xdp_prog_id(), 0: none; does the driver run it?"""
         prog = self.progs.get(dev.addr)
-        return prog.id if prog is not None else 0
+        return (prog.id if prog is not None else 0), self.modes.get(dev.addr) == XDP_FLAGS_DRV_MODE
 
     # ---- frames ----
 

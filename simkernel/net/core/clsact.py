@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from arch.abi.errno import EEXIST, EINVAL, ENOENT
-from arch.errors import KernelError
 from arch.records import dataclass, field
 from simkernel.net.core.skb import Skb
 
-FIRST_PRIORITY = 0xC000  # tcf_auto_prio(): where nobody says, the highest there is and one less
+FIRST_PRIORITY, CHOSEN_FROM = (
+    0xC000,
+    0x8000,
+)  # tcf_auto_prio(): where nobody says, one less than the next that was chosen so
 
 
 class Classifier(Protocol):
@@ -36,12 +37,15 @@ class Filter:
     classifier: Classifier
     name: bytes
     direct: bool  # TCA_BPF_FLAG_ACT_DIRECT: the answer is an action
+    classid: int = 0
+    gen_flags: int = 0  # TCA_CLS_FLAGS_
 
 
 @dataclass(slots=True)
 class Clsact:
-    """The filters of a device, on both ways."""
+    """What stands where packets come in and go out: "clsact", "ingress", or "noop" once one has gone; its filters."""
 
+    kind: str = "noop"
     ingress: list[Filter] = field(default_factory=list)
     egress: list[Filter] = field(default_factory=list)
 
@@ -49,17 +53,18 @@ class Clsact:
         """Those of one way, by priority."""
         return self.ingress if ingress else self.egress
 
-    def add(self, ingress: bool, new: Filter, replace: bool, exclusive: bool) -> Filter:
-        """cls_bpf_change(): numbers that are 0 are chosen.  EEXIST, EINVAL."""
-        filters = self.way(ingress)
-        if not new.priority:
-            new.priority = min((f.priority for f in filters), default=FIRST_PRIORITY + 1) - 1
-        same = [f for f in filters if f.priority == new.priority]
-        if same and same[0].protocol != new.protocol:
-            raise KernelError(EINVAL, "filters of one priority have one protocol")
+    def next_priority(self, ingress: bool) -> int:
+        """tcf_auto_prio()."""
+        return min((f.priority for f in self.way(ingress) if f.priority >= CHOSEN_FROM), default=FIRST_PRIORITY + 1) - 1
+
+    def of_priority(self, ingress: bool, priority: int) -> list[Filter]:
+        """The filters of one struct tcf_proto, the newest first."""
+        return [f for f in self.way(ingress) if f.priority == priority]
+
+    def add(self, ingress: bool, new: Filter) -> Filter:
+        """cls_bpf_change(): in the place of the one with its number, else before the others of its priority."""
+        filters, same = self.way(ingress), self.of_priority(ingress, new.priority)
         old = next((f for f in same if f.handle == new.handle), None) if new.handle else None
-        if old is not None and (exclusive or not replace):
-            raise KernelError(EEXIST, "there is such a filter")
         if not new.handle:
             used = {f.handle for f in same}
             new.handle = next(n for n in range(1, len(used) + 2) if n not in used)
@@ -67,16 +72,15 @@ class Clsact:
             filters[filters.index(old)] = new
             old.classifier.release()
         else:
-            filters.append(new)
+            filters.insert(0, new)
             filters.sort(key=lambda f: f.priority)
         return new
 
-    def find(self, ingress: bool, priority: int, handle: int) -> Filter:
-        """ENOENT."""
-        for found in self.way(ingress):
-            if found.priority == priority and found.handle == handle:
-                return found
-        raise KernelError(ENOENT, "no such filter")
+    def clear(self) -> None:
+        """The queueing discipline goes, and its filters with it."""
+        for ingress in (True, False):
+            self.remove(ingress, lambda _: True)
+        self.kind = "noop"
 
     def remove(self, ingress: bool, chosen: Callable[[Filter], bool]) -> None:
         """Those filters go."""

@@ -67,6 +67,7 @@ class LinkKind:
     qdisc = "noqueue"  # what an up device has at its root
     local = False  # NETIF_F_NETNS_LOCAL: stays in its namespace
     removable = True  # `ip link del`
+    native_xdp = False  # ndo_bpf()
 
     def opened(self, dev: NetDevice) -> None:
         """ndo_open()."""

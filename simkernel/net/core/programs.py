@@ -131,9 +131,9 @@ class NetPrograms:
     def device_gone(self, dev: NetDevice) -> None:
         """dev_xdp_uninstall(): its program goes, a link of it has no device any more."""
 
-    def xdp_id(self, dev: NetDevice) -> int:
-        """The number of the device's program; 0: none."""
-        return 0
+    def xdp_shown(self, dev: NetDevice) -> tuple[int, bool]:
+        """The number of the device's program, 0: none, and whether the driver runs it."""
+        return 0, False
 
     def classifier(self, fd: int) -> Classifier:
         """The program of a filter.  KernelError."""

@@ -340,7 +340,9 @@ def unregister_netdevices(k: NetKernel, devices: list[NetDevice]) -> None:
 
 def _free(k: NetKernel, dev: NetDevice) -> None:
     """free_netdev(): packets that are on their way from it keep the struct."""
-    k.net.clsact.pop(dev.addr, None)
+    stood = k.net.clsact.pop(dev.addr, None)
+    if stood is not None:
+        stood.clear()
     k.net.devices.pop(dev.addr, None)
     dev.peer = dev.master = None
     if not any(packet.dev is dev for packet in k.net.skbs.values()):

@@ -20,6 +20,7 @@ class Veth(LinkKind):
     kind = "veth"
     xmit = "veth_xmit"
     tso_max_size = VETH_TSO_MAX
+    native_xdp = True
 
     def __init__(self, k: NetKernel) -> None:
         self.k = k

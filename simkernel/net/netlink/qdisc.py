@@ -5,35 +5,23 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from arch.abi.errno import EEXIST, EINVAL, ENODEV, ENOENT, EOPNOTSUPP
-from arch.abi.netlink import NLM_F_CREATE, NLM_F_REPLACE
-from arch.abi.rtnetlink import TCA_KIND, TCA_OPTIONS, TCA_STATS, TCA_STATS2
+from arch.abi.errno import EINVAL, EOPNOTSUPP
+from arch.abi.rtnetlink import TCA_HW_OFFLOAD, TCA_KIND, TCA_OPTIONS, TCA_STATS, TCA_STATS2
 from arch.errors import KernelError
-from simkernel.net.core.netns import Net, NetDevice, Qdisc
+from simkernel.net.core.extack import Refusal
+from simkernel.net.core.netns import NetDevice, Qdisc
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire
 from simkernel.net.sched.netem import Netem, Options
 
 TCA_STATS_BASIC, TCA_STATS_QUEUE = 1, 3
-TC_H_ROOT, TC_H_UNSPEC = 0xFFFFFFFF, 0
+TC_H_ROOT = 0xFFFFFFFF
 FIRST_HANDLE = 0x8001 << 16  # qdisc_alloc_handle()
 TCMSG, QOPT = "BxxxiIII", "IIIIII"  # struct tcmsg, struct tc_netem_qopt
 TCA_NETEM_CORR, TCA_NETEM_REORDER, TCA_NETEM_CORRUPT, TCA_NETEM_RATE = 1, 3, 4, 6
 TCA_NETEM_RATE64, TCA_NETEM_LATENCY64, TCA_NETEM_JITTER64 = 8, 10, 11
 REFUSED = (2, 5)  # TCA_NETEM_DELAY_DIST, TCA_NETEM_LOSS: tables and models of loss
 PSCHED_SHIFT = 6  # a tick of tc is so many bits of nanoseconds
-
-
-def read(k: NetKernel, net: Net, wire: Wire, body: bytes) -> tuple[NetDevice, int, int, dict[int, bytes]]:
-    """struct tcmsg: device, handle, parent, attributes.  EINVAL, ENODEV."""
-    size = struct.calcsize(wire.order + TCMSG)
-    given = policy.parse(k, wire, body, size, policy.TCA)
-    _, index, handle, parent, _ = struct.unpack_from(wire.order + TCMSG, body)
-    dev = net.devices.get(index)
-    if dev is None:
-        raise KernelError(ENODEV)
-    return dev, handle, parent, given
 
 
 def netem_options(wire: Wire, raw: bytes, old: Options | None) -> Options:
@@ -69,40 +57,30 @@ def netem_options(wire: Wire, raw: bytes, old: Options | None) -> Options:
 U32_ALL = 0xFFFFFFFF
 
 
-def new_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
-    """tc_modify_qdisc(): a new one at the root, or other options for the one that is there.  ENOENT, EEXIST, EOPNOTSUPP."""
-    dev, handle, parent, attributes = read(k, request.net, wire, request.body)
-    kind = attributes.get(TCA_KIND, b"").rstrip(b"\0")
-    if parent not in (TC_H_ROOT, TC_H_UNSPEC):
-        raise KernelError(EOPNOTSUPP, "only the root")
-    raw, old = attributes.get(TCA_OPTIONS), dev.qdisc
-    create, replace = request.flags & NLM_F_CREATE, request.flags & NLM_F_REPLACE
-    if isinstance(old, Netem) and not (create and not replace):
-        if kind and kind != b"netem":
-            raise KernelError(EINVAL, "another kind")
-        old.change(netem_options(wire, raw or b"", old.options))
-        return
-    if old is not None:
-        raise KernelError(EEXIST)
-    if not create:
-        raise KernelError(ENOENT)
-    if kind != b"netem":
-        raise KernelError(ENOENT, "no such discipline")  # "Specified qdisc kind is unknown"
+KINDS = ("netem",)
+
+
+def change(wire: Wire, sch: Qdisc | None, raw: bytes) -> None:
+    """qdisc_change(): other options for the one that is there.  EINVAL, EOPNOTSUPP."""
+    if not isinstance(sch, Netem):
+        raise Refusal(EINVAL, "Change operation not supported by specified qdisc")
+    sch.change(netem_options(wire, raw, sch.options))
+
+
+def make(k: NetKernel, wire: Wire, dev: NetDevice, handle: int, raw: bytes | None) -> None:
+    """qdisc_create() of netem, in the place of what is at the root.  EINVAL, EOPNOTSUPP."""
     if raw is None:
         raise KernelError(EINVAL)
-    dev.qdisc = Netem(k, dev, handle or FIRST_HANDLE, netem_options(wire, raw, None))
+    new = Netem(k, dev, handle or FIRST_HANDLE, netem_options(wire, raw, None))
+    old, dev.qdisc = dev.qdisc, new
+    if old is not None:
+        old.destroy()
 
 
-def del_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
-    """tc_get_qdisc() for RTM_DELQDISC.  ENOENT for the one that a device has anyway."""
-    dev, _, parent, attributes = read(k, request.net, wire, request.body)
-    kind = attributes.get(TCA_KIND, b"").rstrip(b"\0")
-    if dev.qdisc is None or parent not in (TC_H_ROOT, TC_H_UNSPEC):
-        raise KernelError(ENOENT)
-    if kind and kind.decode("latin-1") != dev.qdisc.kind:
-        raise KernelError(EINVAL)
-    old, dev.qdisc = dev.qdisc, None
-    old.destroy()
+def statistics(wire: Wire) -> bytes:
+    """What tc_fill_qdisc() tells of every one, of one that counts nothing."""
+    basic = wire.attribute(TCA_STATS_BASIC, bytes(16)) + wire.attribute(TCA_STATS_QUEUE, bytes(20))
+    return wire.u8(TCA_HW_OFFLOAD, 0) + wire.attribute(TCA_STATS, bytes(40)) + wire.attribute(TCA_STATS2, basic)
 
 
 def fill(wire: Wire, dev: NetDevice, sch: Qdisc | None) -> bytes:
@@ -131,6 +109,7 @@ def fill(wire: Wire, dev: NetDevice, sch: Qdisc | None) -> bytes:
         body += wire.attribute(TCA_OPTIONS, raw)
         packets, count, dropped = sch.sent_packets, sch.sent_bytes, sch.dropped
         backlog = (sum(row[2].len for row in sch.queue), len(sch.queue))
+    body += wire.u8(TCA_HW_OFFLOAD, 0)
     stats = struct.pack(wire.order + "QIIIIIIIxxxx", count, packets, dropped, 0, 0, 0, backlog[1], backlog[0])
     body += wire.attribute(TCA_STATS, stats)
     basic = wire.attribute(TCA_STATS_BASIC, struct.pack(wire.order + "QIxxxx", count, packets))

@@ -7,12 +7,13 @@ from typing import TypeVar
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EOPNOTSUPP, EPERM
-from arch.abi.netlink import NLM_F_DUMP, NLM_F_DUMP_FILTERED, NLM_F_MULTI
+from arch.abi.netlink import NLM_F_BULK, NLM_F_DUMP, NLM_F_DUMP_FILTERED, NLM_F_MULTI
 from arch.abi.rtnetlink import RTM_BASE, RTM_MAX
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.face import Steps
 from simkernel.kernel.user_namespace import may_in
+from simkernel.net.core.extack import Refusal
 from simkernel.net.core.registry import run_linkwatch
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Request, Wire
@@ -77,6 +78,8 @@ def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple
     get = (request.kind - RTM_BASE) & 3 == 2
     if not get and not may_in(k, request.net.namespace.owner, CAP_NET_ADMIN):
         raise KernelError(EPERM)
+    if (request.kind - RTM_BASE) & 3 == 1 and request.flags & NLM_F_BULK:
+        raise Refusal(EOPNOTSUPP, "Bulk delete is not supported")
     row = TABLE.get(request.kind)
     if row is None:
         raise KernelError(EOPNOTSUPP)

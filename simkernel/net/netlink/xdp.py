@@ -7,11 +7,13 @@ import struct
 from arch.abi.errno import EINVAL
 from arch.abi.if_link import (
     IFLA_XDP_ATTACHED,
+    IFLA_XDP_DRV_PROG_ID,
     IFLA_XDP_EXPECTED_FD,
     IFLA_XDP_FD,
     IFLA_XDP_FLAGS,
     IFLA_XDP_PROG_ID,
     IFLA_XDP_SKB_PROG_ID,
+    XDP_ATTACHED_DRV,
     XDP_ATTACHED_NONE,
     XDP_ATTACHED_SKB,
     XDP_FLAGS_MASK,
@@ -26,11 +28,12 @@ from simkernel.net.netlink.message import Wire
 
 def xdp_attributes(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
     """rtnl_xdp_fill()."""
-    number = k.net.programs.xdp_id(dev)
+    number, native = k.net.programs.xdp_shown(dev)
     if not number:
         return wire.u8(IFLA_XDP_ATTACHED, XDP_ATTACHED_NONE)
-    own = wire.u32(IFLA_XDP_SKB_PROG_ID, number)
-    return own + wire.u8(IFLA_XDP_ATTACHED, XDP_ATTACHED_SKB) + wire.u32(IFLA_XDP_PROG_ID, number)
+    own = wire.u32(IFLA_XDP_DRV_PROG_ID if native else IFLA_XDP_SKB_PROG_ID, number)
+    how = XDP_ATTACHED_DRV if native else XDP_ATTACHED_SKB
+    return own + wire.u8(IFLA_XDP_ATTACHED, how) + wire.u32(IFLA_XDP_PROG_ID, number)
 
 
 def change_xdp(k: NetKernel, wire: Wire, dev: NetDevice, nested: bytes) -> None:

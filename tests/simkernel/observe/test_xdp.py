@@ -245,7 +245,7 @@ def test_classifiers_decide_on_both_ways(tool: Tool) -> None:
     assert net.remove(EGRESS, 0xC000) == 0 and net.remove(EGRESS, 0xC000) == -ENOENT and tool.arrived() == (1, 0)
     away = load(f"r1 = {ETH0}\nr2 = 0\ncall bpf_redirect\nexit")
     assert net.add(EGRESS, away) == 0 and tool.arrived() == (0, 0)
-    assert net.qdisc(DELQDISC, 0) == 0 and tool.arrived() == (1, 0) and net.qdisc(DELQDISC, 0) == -ENOENT
+    assert net.qdisc(DELQDISC, 0) == 0 and tool.arrived() == (1, 0) and net.qdisc(DELQDISC, 0) == -EINVAL
 
 
 def test_frames_of_a_kernel_that_knows_no_fragments() -> None:
