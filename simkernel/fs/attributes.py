@@ -24,6 +24,7 @@ from simkernel.fs.namei import (
 from simkernel.fs.open_walk import MAY_EXEC, MAY_WRITE, get_path_name
 from simkernel.fs.posix_acl import ACL_ACCESS, acl_of, as_kept, pack, with_mode
 from simkernel.fs.security import ATTR_CTIME, ATTR_GID, ATTR_KILL_SGID, ATTR_KILL_SUID, ATTR_MODE, ATTR_UID
+from simkernel.fs.xattr import drop_capability
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import prepare_creds
@@ -212,6 +213,7 @@ def chown_common(k: FsKernel, path_addr: int, user: int, group: int) -> int:
     if group != nobody:
         inode.i_gid = group
     if not inode.is_dir:
+        drop_capability(k, inode)
         if inode.i_mode & 0o010:
             inode.i_mode &= ~S_ISGID
         inode.i_mode &= ~S_ISUID

@@ -56,6 +56,7 @@ from simkernel.fs.fanotify import calls as fanotify
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock
+from simkernel.fs.mount_options import mode_option
 from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.pipe import PIPEFIFO_FOPS
 from simkernel.fs.procfs import register_procfs
@@ -75,6 +76,8 @@ BODIES = (
 
 def _mount_tmpfs(vfs: Vfs, devname: str, flags: int, data: str, fs_name: str = "tmpfs") -> SuperBlock:
     total = vfs.k.mm.total_ram_pages
+    if fs_name == "ramfs":
+        data = f"mode={mode_option(data, 0o755):o}"
     mode = 0o755 if fs_name in ("rootfs", "devtmpfs") else 0o1777
     return TmpfsSuper(vfs.anon_dev(), vfs.now, CacheFrames(vfs.k.mm.frames, True), data, fs_name, total, mode)
 

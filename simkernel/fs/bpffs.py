@@ -12,6 +12,7 @@ from arch.errors import KernelError
 from bpf.face import FdObject
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
+from simkernel.fs.mount_options import mode_option
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
 
@@ -80,11 +81,7 @@ class BpfSuper(TmpfsSuper):
     """One bpffs."""
 
     def __init__(self, vfs: Vfs, data: str) -> None:
-        mode = 0o777
-        for option in filter(None, data.split(",")):
-            key, _, value = option.partition("=")
-            if key == "mode":
-                mode = int(value, 8)
+        mode = mode_option(data, 0o777)
         super().__init__(vfs.anon_dev(), vfs.now, vfs.pool, "", "bpf")
         self.s_magic = BPF_FS_MAGIC
         self.options = f"mode={mode:o}" if mode != 0o777 else ""

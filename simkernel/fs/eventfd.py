@@ -187,7 +187,7 @@ def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], s
     mnt = vfs.shm_mnt
     if mnt is None:
         new = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", k.mm.total_ram_pages)
-        mnt = vfs.shm_mnt = vfs.mounts.new(new, "tmpfs")
+        mnt = vfs.shm_mnt = vfs.mounts.new(new, "tmpfs", mnt_id=0)  # the first mount of all: shmem_init()
     sb = mnt.mnt_sb
     assert isinstance(sb, TmpfsSuper)
     inode = TmpfsInode(sb, S_IFREG | 0o777)

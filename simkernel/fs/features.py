@@ -43,6 +43,7 @@ class Features:
         self.tty_iter = has("5.12")
         self.random_iter = has("5.10")  # 5.19, and what long-term kernels got
         self.pipe_min_buffers = 2 if has("5.14") else 1  # of a pipe whose owner has many
+        self.ofd_getlk_unlck = has("6.6")  # F_OFD_GETLK asks for any lock of one owner
         self.shmem_fileattr = has("6.0")  # lsattr and chattr on tmpfs
         # what files show
         self.cgroup2 = has("4.5")

@@ -40,7 +40,7 @@ def check_changeable(inode: Inode, touched: bool = False) -> None:
 
 def statx_attributes(k: FsKernel, inode: Inode) -> tuple[int, int]:
     """(stx_attributes, stx_attributes_mask) that the file system adds."""
-    if not _has_attributes(k, inode):
+    if not isinstance(inode, TmpfsInode) or not k.vfs.names.shmem_fileattr:
         return 0, 0
     return sum(told for _, own, _, told in FLAGS if inode.i_flags & own), sum(row[3] for row in FLAGS)
 

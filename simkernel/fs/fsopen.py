@@ -55,6 +55,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import EMPTY_FOPS, File, FileOperations, Mount, Path, SuperBlock
 from simkernel.fs.landlock_access import check_mounts
+from simkernel.fs.mount_options import BadOption, check
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.namespace import may_mount, mount_capable
 from simkernel.fs.open_walk import get_path_name
@@ -73,9 +74,10 @@ SB_FLAGS = {
 # file system -> its own parameters; one that is not here takes any, and looks at them when it is made (legacy_fs_context_ops)
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "tmpfs": ("size", "nr_blocks", "nr_inodes", "mode", "uid", "gid", "huge", "mpol", "inode32", "inode64"),
-    "proc": ("hidepid", "gid", "subset"), "sysfs": (), "mqueue": (), "bpf": ("mode",),
+    "proc": ("hidepid", "gid", "subset"), "sysfs": (), "mqueue": (), "bpf": ("mode",), "ramfs": ("mode",),
     "cgroup2": ("nsdelegate", "memory_localevents", "memory_recursiveprot", "favordynmods"),
 }  # fmt: skip
+TAKE_ANY = ("bpf", "ramfs")  # what these do not know they pass over
 MNT_OF_ATTR = (
     (MOUNT_ATTR_RDONLY, MS_RDONLY), (MOUNT_ATTR_NOSUID, MS_NOSUID), (MOUNT_ATTR_NODEV, MS_NODEV), (MOUNT_ATTR_NOEXEC, MS_NOEXEC),
     (MOUNT_ATTR_NODIRATIME, MS_NODIRATIME), (MOUNT_ATTR_NOSYMFOLLOW, MS_NOSYMFOLLOW),
@@ -219,10 +221,12 @@ def _parameter(context: FsContext, cmd: int, key: str, text: str | None) -> None
     known = PARAMETERS.get(context.fs_name)
     if key == "source":
         if text is None:
-            raise context.refuse(EINVAL, "VFS: Non-string source")
+            raise context.refuse(EINVAL, "Non-string source")
         if context.source is not None:
-            raise context.refuse(EINVAL, "VFS: Multiple sources")
+            raise context.refuse(EINVAL, "Multiple sources")
         context.source = text
+        return
+    if key not in (known or (key,)) and context.fs_name in TAKE_ANY:
         return
     if known is not None and key not in known:
         raise context.refuse(EINVAL, f"{context.fs_name}: Unknown parameter '{key}'")
@@ -230,6 +234,10 @@ def _parameter(context: FsContext, cmd: int, key: str, text: str | None) -> None
         raise context.refuse(EINVAL, f"{context.fs_name}: Bad value for '{key}'")
     if text is not None and "," in text:
         raise context.refuse(EINVAL, f"{context.fs_name}: Option '{key}' contained comma")
+    try:
+        check(context.fs_name, key, text)
+    except BadOption as bad:
+        raise context.refuse(EINVAL, f"{context.fs_name}: {bad.text}") from None
     context.parameters.append(key if text is None else f"{key}={text}")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from arch.abi.errno import EAGAIN, EBADF, EDEADLK, EINVAL, EOVERFLOW
 from arch.abi.fcntl import (
-    F_GETLK,
     F_GETLK64,
     F_OFD_GETLK,
     F_OFD_SETLK,
@@ -281,7 +280,7 @@ def _read_flock(k: FsKernel, file: File, arg: int, cmd: int) -> tuple[int, Lock]
 def fcntl_getlk(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     """F_GETLK: who would stand in the way."""
     kind, wanted = _read_flock(k, file, arg, cmd)
-    if kind == F_UNLCK and cmd in (F_GETLK, F_GETLK64):
+    if kind == F_UNLCK and not (cmd == F_OFD_GETLK and k.vfs.names.ofd_getlk_unlck):
         return -EINVAL
     found = table_of(file.f_inode).conflict(wanted)
     if found is None:

@@ -60,10 +60,13 @@ class Mounts:
     def __iter__(self) -> Iterator[Mount]:
         return iter(self.all)
 
-    def new(self, sb: SuperBlock, devname: str, flags: int = 0, root: Dentry | None = None) -> Mount:
+    def new(
+        self, sb: SuperBlock, devname: str, flags: int = 0, root: Dentry | None = None, mnt_id: int | None = None
+    ) -> Mount:
         """A mount that is not yet attached anywhere."""
-        mnt = Mount(sb, root or sb.s_root, devname, flags, self._next_id)
-        self._next_id += 1
+        if mnt_id is None:
+            mnt_id, self._next_id = self._next_id, self._next_id + 1
+        mnt = Mount(sb, root or sb.s_root, devname, flags, mnt_id)
         return mnt
 
     def enter(self, mnt: Mount) -> None:

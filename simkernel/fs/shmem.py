@@ -14,6 +14,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.fs.truncate import fsize_limit
 from simkernel.fs.uio import IovIter, Kiocb
+from simkernel.fs.xattr import drop_capability
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.locks import under_inode_lock
@@ -102,6 +103,8 @@ def __generic_file_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
         inode.i_mode &= ~S_ISUID
         if mode & 0o010:
             inode.i_mode &= ~S_ISGID
+    if inode.xattrs:
+        drop_capability(k, inode)
     vfs.dirty.file_update_time(inode, vfs.now())
     if k.vfs.names.perform_write_iocb:
         return (yield k.call("generic_perform_write", iocb_addr, from_))

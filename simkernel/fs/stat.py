@@ -19,6 +19,7 @@ from arch.abi.stat import (
     ST_VALID,
     STATX__RESERVED,
     STATX_BASIC_STATS,
+    STATX_BTIME,
     STATX_MNT_ID,
     UTIME_NOW,
     UTIME_OMIT,
@@ -45,6 +46,7 @@ from simkernel.fs.security import (
     ATTR_TIMES_SET,
     ATTR_TOUCH,
 )
+from simkernel.fs.tmpfs import TmpfsInode
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask, hook_probed
@@ -239,13 +241,13 @@ def sys_statx(k: FsKernel, dfd: int, filename: int, flags: int, mask: int, buffe
         if ret:
             return ret
         assert stat.path is not None
-        k.usercopy.copy_to_user(buffer, STATX.pack(_statx_values(k, stat.path), k.mem.byteorder))
+        k.usercopy.copy_to_user(buffer, STATX.pack(_statx_values(k, stat.path, mask), k.mem.byteorder))
         return 0
     finally:
         stat.put()
 
 
-def _statx_values(k: FsKernel, path: Path) -> dict[str, int]:
+def _statx_values(k: FsKernel, path: Path, wanted: int) -> dict[str, int]:
     inode, space = path.dentry.inode, user_ns(k.current)
     mask = STATX_BASIC_STATS | (STATX_MNT_ID if k.vfs.names.statx_mnt_id else 0)
     shown, known = statx_attributes(k, inode)
@@ -259,6 +261,9 @@ def _statx_values(k: FsKernel, path: Path) -> dict[str, int]:
         "stx_mnt_id": path.mnt.mnt_id,
     }  # fmt: skip
     times = [("atime", inode.atime), ("ctime", inode.ctime), ("mtime", inode.mtime)]
+    if wanted & STATX_BTIME and isinstance(inode, TmpfsInode) and k.vfs.names.shmem_fileattr:
+        out["stx_mask"] |= STATX_BTIME
+        times.append(("btime", inode.btime))
     for name, value in times:
         out[f"stx_{name}"] = value // NSEC_PER_SEC
         out[f"stx_{name}_nsec"] = value % NSEC_PER_SEC

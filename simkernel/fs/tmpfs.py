@@ -22,6 +22,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
+from simkernel.fs.mount_options import BadOption, ShmemOptions
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping, PagePool
 from simkernel.kernel.areas import Vma
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BOGO_DIRENT_SIZE = 20
+SHORT_SYMLINK_LEN = 128  # from here on with the zero behind it, a target has a page of its own
 INODE_SIZE, DENTRY_SIZE = 976, 192  # bytes of memory: an inode and its first name, each further name
 
 
@@ -108,11 +110,17 @@ class TmpfsInode(Inode):
 
     def symlink(self, parent: Dentry, name: str, target: str, cred: Cred) -> Dentry:
         """shmem_symlink()."""
-        self.i_sb.pool.charge(len(target))
+        sb = self.i_sb
+        sb.pool.charge(len(target))
+        paged = len(target.encode("utf-8", "surrogateescape")) + 1 > SHORT_SYMLINK_LEN
+        if paged and not sb.take_block():
+            sb.pool.charge(-len(target))
+            raise KernelError(ENOSPC, "no room for the link's page")
         child = self._new(parent, name, S_IFLNK | S_IRWXUGO, cred)
         inode = child.inode
         assert isinstance(inode, TmpfsInode)
         inode.target = target
+        inode.i_blocks = PAGE_SIZE // 512 if paged else 0
         inode.i_size = len(target.encode("utf-8", "surrogateescape"))
         return child
 
@@ -224,6 +232,8 @@ class TmpfsInode(Inode):
         if self.i_mapping is not None:
             sb.give_blocks(self.i_mapping.nrpages)
             self.i_mapping.truncate(0)
+        if self.target and self.i_blocks:
+            sb.give_blocks(1)
         sb.give_inode(INODE_SIZE + len(self.target))
 
 
@@ -250,42 +260,57 @@ class TmpfsSuper(SuperBlock):
         self.pool = pool
         self.max_blocks = total_pages // 2
         self.max_inodes = total_pages // 2
-        shown: list[str] = []
-        uid = gid = 0
-        mode = root_mode
-        for option in filter(None, data.split(",")):
-            key, _, value = option.partition("=")
-            try:
-                if key == "size":
-                    self.max_blocks = _blocks(value, total_pages)
-                    shown.append(f"size={self.max_blocks * 4}k")
-                elif key == "nr_blocks":
-                    self.max_blocks = _memparse(value)
-                    shown.append(f"size={self.max_blocks * 4}k")
-                elif key == "nr_inodes":
-                    self.max_inodes = _memparse(value)
-                    shown.append(f"nr_inodes={self.max_inodes}")
-                elif key == "mode":
-                    mode = int(value, 8) & 0o7777
-                    if mode != 0o1777:
-                        shown.append(f"mode={mode:03o}")
-                elif key == "uid":
-                    uid = int(value)
-                    shown.append(f"uid={uid}")
-                elif key == "gid":
-                    gid = int(value)
-                    shown.append(f"gid={gid}")
-                elif key not in ("inode64", "inode32", "huge", "mpol"):
-                    raise ValueError(key)
-            except ValueError:
-                raise KernelError(EINVAL, f"tmpfs: bad option {option}") from None
-        self.options = ",".join(sorted(shown, key=_SHOWN_ORDER) + ["inode64"])
+        self.total_pages = total_pages
+        said = ShmemOptions()
+        said.parse_all(data, total_pages)
+        self.default_limits = (self.max_blocks, self.max_inodes)
+        self.max_blocks = self.max_blocks if said.blocks is None else said.blocks
+        self.max_inodes = self.max_inodes if said.inodes is None else said.inodes
+        self.said = said
+        mode = root_mode if said.mode is None else said.mode
+        self.root_ids = said.uid or 0, said.gid or 0
+        self.options = self._shown()
         self.used_blocks = 0
         self.free_inodes = self.max_inodes
         root = TmpfsInode(self, S_IFDIR | mode)
-        root.i_uid, root.i_gid = uid, gid
+        root.i_uid, root.i_gid = self.root_ids
         self.free_inodes -= 1
         self.s_root = Dentry("/", None, root)
+
+    def _shown(self) -> str:
+        """shmem_show_options()."""
+        shown = []
+        if self.max_blocks != self.default_limits[0]:
+            shown.append(f"size={self.max_blocks * 4}k")
+        if self.max_inodes != self.default_limits[1]:
+            shown.append(f"nr_inodes={self.max_inodes}")
+        if self.said.mode not in (None, 0o1777):
+            shown.append(f"mode={self.said.mode:03o}")
+        shown += [f"{kind}={value}" for kind, value in zip(("uid", "gid"), self.root_ids, strict=True) if value]
+        shown.append("inode64" if self.said.full_inums else "inode32")
+        if self.said.huge != "never":
+            shown.append(f"huge={self.said.huge}")
+        return ",".join(shown)
+
+    def reconfigure(self, flags: int, data: str) -> None:
+        """shmem_reconfigure(): new limits, not below what is in use.  EINVAL."""
+        said = ShmemOptions()
+        said.parse_all(data, self.total_pages)
+        if said.blocks is not None:
+            if not self.max_blocks and said.blocks:
+                raise BadOption("Cannot retroactively limit size")
+            if said.blocks and self.used_blocks > said.blocks:
+                raise BadOption("Too small a size for current use")
+        if said.inodes is not None:
+            if not self.max_inodes and said.inodes:
+                raise BadOption("Cannot retroactively limit inodes")
+            if said.inodes and self.max_inodes - self.free_inodes > said.inodes:
+                raise BadOption("Too few inodes for current use")
+            self.free_inodes += said.inodes - self.max_inodes
+            self.max_inodes = said.inodes
+        if said.blocks is not None:
+            self.max_blocks = said.blocks
+        self.options = self._shown()
 
     def kill(self) -> None:
         """kill_litter_super(): all that is still there goes."""
@@ -323,24 +348,8 @@ class TmpfsSuper(SuperBlock):
 
     def statfs(self) -> dict[str, int]:
         """shmem_statfs()."""
-        free = self.max_blocks - self.used_blocks
+        free = self.max_blocks - self.used_blocks if self.max_blocks else 0
         return {
             "f_type": self.s_magic, "f_bsize": PAGE_SIZE, "f_namelen": NAME_MAX, "f_blocks": self.max_blocks,
             "f_bfree": free, "f_bavail": free, "f_files": self.max_inodes, "f_ffree": self.free_inodes,
         }  # fmt: skip
-
-
-def _SHOWN_ORDER(option: str) -> int:
-    return ("size", "nr_inodes", "mode", "uid", "gid").index(option.partition("=")[0])
-
-
-def _memparse(text: str) -> int:
-    """memparse(): a number with an optional suffix k, m, g.  lib/cmdline.c."""
-    shift = {"k": 10, "m": 20, "g": 30, "t": 40}.get(text[-1:].lower(), 0)
-    return int(text[:-1] if shift else text, 0) << shift
-
-
-def _blocks(text: str, total_pages: int) -> int:
-    if text.endswith("%"):
-        return total_pages * int(text[:-1]) // 100
-    return -(-_memparse(text) // PAGE_SIZE)

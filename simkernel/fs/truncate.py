@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EBADF, EFBIG, EINVAL, EISDIR, ENODEV, EOPNOTSUPP, EPERM, EROFS, ESPIPE, ETXTBSY  # fmt: skip
+from arch.abi.errno import (  # fmt: skip
+    EBADF,
+    EFBIG,
+    EINVAL,
+    EISDIR,
+    ENODEV,
+    ENOSPC,
+    EOPNOTSUPP,
+    EPERM,
+    EROFS,
+    ESPIPE,
+    ETXTBSY,
+)
 from arch.abi.fcntl import (
     AT_FDCWD,
     F_SEAL_GROW,
@@ -19,6 +31,7 @@ from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SHIFT, PAGE_SIZE, S64_MAX
 from arch.abi.resource import RLIMIT_FSIZE
 from arch.abi.signal import SIGXFSZ
 from arch.abi.stat import S_IFBLK, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
+from arch.errors import KernelError
 from arch.hosttime import check
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
@@ -28,6 +41,8 @@ from simkernel.fs.leases import break_lease
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.proc_task_mmu import page_facts
 from simkernel.fs.security import ATTR_FILE, ATTR_SIZE
+from simkernel.fs.tmpfs import TmpfsSuper
+from simkernel.fs.xattr import drop_capability
 from simkernel.kernel.areas import page_up
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -40,6 +55,7 @@ def truncate_inode(k: FsKernel, inode: Inode, size: int) -> Steps[None]:
     if old > page_up(size):  # shmem_setattr(): before its pages go, and again for copies that were made meanwhile
         for _ in range(2):
             yield k.call("unmap_mapping_range", k.vfs.mirror.mapping(k.vfs.mirror.inode(inode)), page_up(size), 0, 1)
+    drop_capability(k, inode)
     now = k.vfs.now()
     inode.mtime = inode.ctime = now
     k.vfs.dirty.attributes_set(inode)
@@ -203,11 +219,25 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
             return -EFBIG
         if inode.seals & F_SEAL_GROW and offset + length > inode.i_size:
             return -EPERM
-        for index in range(offset >> PAGE_SHIFT, (offset + length + PAGE_SIZE - 1) >> PAGE_SHIFT):
-            mapping.page(index)
-            check()
+        pages = range(offset >> PAGE_SHIFT, page_up(offset + length) >> PAGE_SHIFT)
+        if isinstance(inode.i_sb, TmpfsSuper) and 0 < inode.i_sb.max_blocks < len(pages):
+            return -ENOSPC
+        made: list[int] = []
+        try:
+            for index in pages:
+                before = mapping.nrpages
+                mapping.page(index)
+                if mapping.nrpages > before:
+                    made.append(index)
+                check()
+        except KernelError:  # shmem_fallocate(): what was taken goes back
+            for index in made:
+                mapping.punch(index << PAGE_SHIFT, (index + 1) << PAGE_SHIFT)
+            inode.i_sb.give_blocks(len(made))
+            raise
         if not mode & FALLOC_FL_KEEP_SIZE and offset + length > inode.i_size:
             inode.i_size = offset + length
+    drop_capability(k, inode)
     inode.mtime = inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
     return 0

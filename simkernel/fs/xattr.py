@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from arch.abi.capability import CAP_FOWNER, CAP_FSETID, CAP_OPT_NOAUDIT, CAP_SYS_ADMIN
+from arch.abi.capability import CAP_FOWNER, CAP_FSETID, CAP_OPT_NOAUDIT, CAP_SETFCAP, CAP_SYS_ADMIN
 from arch.abi.errno import E2BIG, EACCES, EEXIST, EINVAL, ENODATA, EOPNOTSUPP, EPERM, ERANGE, EROFS
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PAGE_SIZE, XATTR_NAME_MAX
@@ -30,6 +30,7 @@ from simkernel.fs.posix_acl import (
     says_more,
     unpack,
 )
+from simkernel.kernel.exec_creds import is_file_caps
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.user_namespace import from_kernel, to_kernel, user_ns
 
@@ -106,11 +107,30 @@ def _may_change(inode: Inode) -> None:
         raise KernelError(EPERM)
 
 
+CAPABILITY = b"security.capability"
+
+
+def _check_capability(k: FsKernel, inode: Inode, value: bytes) -> None:
+    """cap_convert_nscap(), without the ids of user namespaces.  EINVAL, EPERM."""
+    if not is_file_caps(value):
+        raise KernelError(EINVAL)
+    if not k.vfs.cred().capable(CAP_SETFCAP, inode):
+        raise KernelError(EPERM)
+
+
+def drop_capability(k: FsKernel, inode: Inode) -> None:
+    """cap_inode_killpriv(): who changes a program takes what it could."""
+    if inode.xattrs and CAPABILITY in inode.xattrs:
+        k.mm.charge(-xattr_room({CAPABILITY: inode.xattrs.pop(CAPABILITY)}))
+
+
 def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flags: int) -> int:
     """Store a value; None removes it.  EEXIST, ENODATA, EROFS and those of getting."""
+    inode = path.dentry.inode
+    if value and name == CAPABILITY:
+        _check_capability(k, inode, value)
     if path.mnt.read_only:
         raise KernelError(EROFS)
-    inode = path.dentry.inode
     _may_change(inode)
     _permission(k, inode, name, True)
     ask = k.vfs.security.ask

@@ -44,6 +44,7 @@ from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import starve
+from simkernel.kernel.ports import fixed_up
 from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, report_syscall
 from simkernel.kernel.sched import rcu_does
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
@@ -295,6 +296,19 @@ def _trap(sig: int, code: int) -> Callable[..., Body]:
     return trap
 
 
+PROTECTION_TRAP = _trap(SIGSEGV, 128)
+
+
+def protection(k: KernelFace, regs: int, trapnr: int) -> Body:
+    """exc_general_protection(): SIGSEGV, unless it was an instruction on a port that the task may use."""
+    if not fixed_up(k, regs):
+        return (yield from PROTECTION_TRAP(k, regs, trapnr))
+    k.cpus.charge_user()
+    if k.current.work or k.clock._now >= k.cpus.deadline:
+        yield k.call("exit_to_user_mode_loop", regs, 0)
+    return 0
+
+
 def debug(k: KernelFace, regs: int, trapnr: int) -> Body:
     """exc_debug(): a single step, a hardware breakpoint, or x86's instruction that only traps."""
     k.cpus.charge_user()
@@ -332,7 +346,7 @@ ROLE_BODIES: dict[str, tuple[str, Function]] = {
     "divide": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 1)),
     "breakpoint": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGTRAP, 128)),
     "debug": ("struct pt_regs *regs, unsigned long trapnr", debug),
-    "protection": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGSEGV, 128)),
+    "protection": ("struct pt_regs *regs, unsigned long trapnr", protection),
     "fp": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 8)),
     "alignment": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGBUS, 1)),
     "interrupt": ("struct pt_regs *regs, unsigned long vector", interrupt),

@@ -48,6 +48,12 @@ def bprm_creds(k: KernelFace, bprm: LinuxBinprm) -> tuple[Cred, bool]:
     return new, secure
 
 
+def is_file_caps(raw: bytes) -> bool:
+    """validheader(): of a revision with an identifier of 64 bits, as long as it says."""
+    revision = int.from_bytes(raw[:4], "little") & VFS_CAP_REVISION_MASK
+    return revision > 0x01000000 and CAP_XATTR_SIZES.get(revision) == len(raw)
+
+
 def _file_caps(raw: bytes | None, old: Cred) -> tuple[int, bool] | None:
     """get_vfs_caps_from_disk(), bprm_caps_from_vfs_caps(): (permitted, whether they are effective at once)."""
     if raw is None:

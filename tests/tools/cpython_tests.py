@@ -119,7 +119,7 @@ def on_the_host(where: Path, module: str) -> dict[str, str]:
     return verdicts(output)[0]
 
 
-def inside(where: Path, module: str, passing: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def inside(where: Path, module: str, passing: dict[str, str], seconds: float) -> tuple[dict[str, str], dict[str, str]]:
     """The same in machines: again without the test that did not end, a few times."""
     found: dict[str, str] = {}
     why: dict[str, str] = {}
@@ -135,7 +135,7 @@ def inside(where: Path, module: str, passing: dict[str, str]) -> tuple[dict[str,
             try:
                 result = machine.run(
                     [f"{where}/usr/bin/python3.11", "/runner/cpython_runner.py", module], env=environment(where) | {"SKIP": out_of},
-                    stdout=output, stderr=HostOutput(), timeout_host_s=MODULE_S, timeout_virtual_ns=3600 * 10**9,
+                    stdout=output, stderr=HostOutput(), timeout_host_s=seconds, timeout_virtual_ns=3600 * 10**9,
                 )  # fmt: skip
                 said = result.stdout
             except simkernel.MachineError:
@@ -152,13 +152,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*")
     parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("-s", "--seconds", type=float, default=MODULE_S, help="host seconds for a module inside")
     options = parser.parse_args()
     where = root()
     agree = total = 0
     for module in options.modules or MODULES:
         host = on_the_host(where, module)
         passing = [test for test, verdict in host.items() if verdict == "ok"]
-        ours, why = inside(where, module, host)
+        ours, why = inside(where, module, host, options.seconds)
         differs = [test for test in passing if ours.get(test) != "ok"]
         agree, total = agree + len(passing) - len(differs), total + len(passing)
         print(f"{module}: {len(passing) - len(differs)} of {len(passing)}", flush=True)

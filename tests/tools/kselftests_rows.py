@@ -107,7 +107,7 @@ REASONS: dict[str, str] = {
     "timens/gettime_perf": "does not end in time on a loaded host",
     "timers/inconsistency-check": "does not end in time on a loaded host",
     "uevent/uevent_filtering": "devices tell nobody of changes", "vm/ksm_tests -M -p 10": "equal pages are not merged",
-    "x86/iopl_64": "no ports of devices", "x86/sigaltstack_64": "a CPU without AVX-512: the frame is small enough",
+    "x86/iopl_64": "nobody is kept from ports", "x86/sigaltstack_64": "a CPU without AVX-512: the frame is small enough",
     "x86/single_step_syscall_64": "SYSENTER while stepping", "x86/syscall_arg_fault_64": "SYSENTER while stepping",
     "timers/adjtick": "the clock's tick is not changed", "proc/proc-tid0": "does not end in time on a loaded host", "proc/proc-uptime-001": "does not end in time on a loaded host",
     "syscall_user_dispatch/sud_benchmark": "does not end in time on a loaded host", "x86/sigreturn_64": "no 16-bit segments", "x86/fsgsbase_restore_64": "no local descriptor table",

@@ -1,4 +1,4 @@
-"""Steering the wall clock: what is set is kept and told; the clock itself goes on at its rate.  kernel/time/{ntp,timekeeping}.c."""
+"""Steering the wall clock: what is set is kept, told, and used up second by second; the clock itself goes on at its rate.  kernel/time/{ntp,timekeeping}.c."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ from simkernel.kernel.kfunc import syscall
 ADJ_OFFSET, ADJ_FREQUENCY, ADJ_MAXERROR, ADJ_ESTERROR, ADJ_STATUS, ADJ_TIMECONST = 1, 2, 4, 8, 0x10, 0x20
 ADJ_TAI, ADJ_SETOFFSET, ADJ_MICRO, ADJ_NANO, ADJ_TICK = 0x80, 0x100, 0x1000, 0x2000, 0x4000
 ADJ_ADJTIME, ADJ_OFFSET_SINGLESHOT, ADJ_OFFSET_READONLY = 0x8000, 1, 0x2000
-STA_UNSYNC, STA_NANO, STA_RONLY = 0x40, 0x2000, 0xFF00
-TIME_OK, TIME_ERROR = 0, 5
+STA_PLL, STA_INS, STA_DEL, STA_UNSYNC, STA_NANO, STA_RONLY = 1, 0x10, 0x20, 0x40, 0x2000, 0xFF00
+TIME_OK, TIME_INS, TIME_DEL, TIME_ERROR = 0, 1, 2, 5
+MAX_PHASE_NS, SHIFT_PLL, MAX_TC, MAX_TICK_ADJ, DRIFT_US = (
+    500_000_000,
+    2,
+    10,
+    500,
+    500,
+)  # drift of the error: 500 ppm, us in a second
 MAX_TAI_OFFSET, PPM_SCALE = 100000, 1000 << 16  # seconds; kernel/time/ntp.c
 USER_TICK_US, MAXFREQ, TOLERANCE, MAX_ERROR = 10000, 32768000, 32768000, 16000000
 # struct timex: unsigned modes, then longs, struct timeval time, long tick and more
@@ -29,21 +36,51 @@ class Ntp:
     """struct ntp_data."""
 
     def __init__(self) -> None:
-        self.values = {
-            "offset": 0,
-            "freq": 0,
-            "maxerror": MAX_ERROR,
-            "esterror": MAX_ERROR,
-            "status": STA_UNSYNC,
-            "constant": 2,
-        }
-        self.tick, self.adjust = USER_TICK_US, 0
+        self.values = {"freq": 0, "maxerror": MAX_ERROR, "esterror": MAX_ERROR, "status": STA_UNSYNC, "constant": 2}
+        self.tick, self.adjust = USER_TICK_US, 0  # the latter in us
+        self.offset_ns, self.state = 0, TIME_OK
+        self.second = 0  # of the wall clock: what is used up by it
+
+    def clear(self) -> None:
+        """ntp_clear(): somebody set the clock."""
+        self.adjust = self.offset_ns = 0
+        self.values["status"] |= STA_UNSYNC
+        self.values["maxerror"] = self.values["esterror"] = MAX_ERROR
+
+    def run_to(self, second: int) -> None:
+        """second_overflow(), for each second of the wall clock that has begun since."""
+        passed, self.second = max(0, second - self.second), second
+        if not passed:
+            return
+        values = self.values
+        values["maxerror"] += passed * DRIFT_US
+        if values["maxerror"] > MAX_ERROR:
+            values["maxerror"] = MAX_ERROR
+            values["status"] |= STA_UNSYNC
+        kind = values["status"] & (STA_INS | STA_DEL)
+        self.state = TIME_OK if not kind else TIME_INS if kind & STA_INS else TIME_DEL
+        used = min(abs(self.adjust), passed * MAX_TICK_ADJ)
+        self.adjust -= used if self.adjust > 0 else -used
+        shift = SHIFT_PLL + values["constant"]
+        for _ in range(min(passed, 64 << shift)):
+            if not self.offset_ns:
+                break
+            step = abs(self.offset_ns) >> shift
+            self.offset_ns = 0 if not step else self.offset_ns - (step if self.offset_ns > 0 else -step)
+
+    def told_offset(self) -> int:
+        """In the unit that the status says."""
+        if self.values["status"] & STA_NANO:
+            return self.offset_ns
+        return int(self.offset_ns / 1000)
 
 
 def ntp_of(k: KernelFace) -> Ntp:
     """Made when somebody first asks."""
     if k.ntp is None:
-        k.ntp = Ntp()
+        ntp = k.ntp = Ntp()
+        ntp.second = clock_now(k, CLOCK_REALTIME) // NSEC_PER_SEC
+        k.clock.when_set[lambda jump: ntp.clear()] = None
     assert isinstance(k.ntp, Ntp)
     return k.ntp
 
@@ -81,6 +118,7 @@ def do_adjtimex(k: KernelFace, txc: int) -> int:
                 raise KernelError(EINVAL)
             jump = get(after, word) * NSEC_PER_SEC + part * (1 if modes & ADJ_NANO else 1000)
             k.clock.set_realtime(k.clock.realtime_ns + jump)
+    ntp.run_to(clock_now(k, CLOCK_REALTIME) // NSEC_PER_SEC)
     offset = _adjust(k.clock, ntp, modes, lambda name: get(*_where(k, name)), get(tick_at, word))
     values = {**ntp.values, "precision": 1, "tolerance": TOLERANCE, "offset": offset}
     for name in LONGS:
@@ -94,7 +132,7 @@ def do_adjtimex(k: KernelFace, txc: int) -> int:
     raw[pps : pps + 8 * word] = bytes(8 * word)
     raw[pps + 8 * word : pps + 8 * word + 4] = k.clock.tai_offset.to_bytes(4, order, signed=True)
     k.usercopy.copy_to_user(txc, bytes(raw))
-    return TIME_ERROR if ntp.values["status"] & STA_UNSYNC else TIME_OK
+    return TIME_ERROR if ntp.values["status"] & STA_UNSYNC else ntp.state
 
 
 def _adjust(clock: Clock, ntp: Ntp, modes: int, get: Callable[[str], int], tick: int) -> int:
@@ -106,6 +144,8 @@ def _adjust(clock: Clock, ntp: Ntp, modes: int, get: Callable[[str], int], tick:
             ntp.adjust = get("offset")
         return old
     if modes & ADJ_STATUS:
+        if values["status"] & STA_PLL and not get("status") & STA_PLL:
+            ntp.state, values["status"] = TIME_OK, values["status"] & STA_RONLY | STA_UNSYNC
         values["status"] = values["status"] & STA_RONLY | get("status") & ~STA_RONLY
     if modes & ADJ_NANO:
         values["status"] |= STA_NANO
@@ -115,14 +155,19 @@ def _adjust(clock: Clock, ntp: Ntp, modes: int, get: Callable[[str], int], tick:
         values["freq"] = max(-MAXFREQ, min(MAXFREQ, get("freq")))
     for flag, name in ((ADJ_MAXERROR, "maxerror"), (ADJ_ESTERROR, "esterror")):
         if modes & flag:
-            values[name] = get(name)
+            values[name] = max(0, min(MAX_ERROR, get(name)))
     if modes & ADJ_TIMECONST:
-        values["constant"] = max(0, min(10, get("constant") + (0 if values["status"] & STA_NANO else 4)))
+        values["constant"] = min(
+            MAX_TC, max(0, min(MAX_TC, get("constant"))) + (0 if values["status"] & STA_NANO else 4)
+        )
     if modes & ADJ_TICK:
         ntp.tick = tick
     if modes & ADJ_TAI and 0 <= get("constant") <= MAX_TAI_OFFSET:
         clock.tai_offset = get("constant")
-    return values["offset"]
+    if modes & ADJ_OFFSET and values["status"] & STA_PLL:  # ntp_update_offset()
+        unit = 1 if values["status"] & STA_NANO else 1000
+        ntp.offset_ns = max(-MAX_PHASE_NS, min(MAX_PHASE_NS, get("offset") * unit))
+    return ntp.told_offset()
 
 
 @syscall("adjtimex", "struct timex *txc_p", source="kernel/time/time.c")

@@ -185,6 +185,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     if flags & CLONE_CLEAR_SIGHAND:
         child.signal.actions = [SigAction(a.handler if a.handler == SIG_IGN else SIG_DFL) for a in child.signal.actions]
     child.ioprio = k.current.ioprio
+    child.iopl = k.current.iopl
     child.io_context = k.current.io_context if flags & CLONE_IO else None
     _link(k, child, args)
     init_task(k, child, flags, trace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from arch.abi.capability import CAP_SYS_NICE
-from arch.abi.errno import E2BIG, EACCES, EINVAL, EPERM, ESRCH
+from arch.abi.errno import E2BIG, EACCES, EBUSY, EINVAL, EPERM, ESRCH
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.resource import RLIMIT_NICE, RLIMIT_RTPRIO
 from arch.abi.sched import (
@@ -13,8 +13,10 @@ from arch.abi.sched import (
     SCHED_DEADLINE,
     SCHED_FIFO,
     SCHED_FLAG_ALL,
+    SCHED_FLAG_DL_OVERRUN,
     SCHED_FLAG_KEEP_PARAMS,
     SCHED_FLAG_KEEP_POLICY,
+    SCHED_FLAG_RECLAIM,
     SCHED_FLAG_RESET_ON_FORK,
     SCHED_FLAG_UTIL_CLAMP,
     SCHED_IDLE,
@@ -24,16 +26,26 @@ from arch.abi.sched import (
 )
 from arch.errors import KernelError
 from simkernel.kernel.calls.limits import watch_rt_time
-from simkernel.kernel.cpus import SLICE_NS
+from simkernel.kernel.cpus import WEIGHTS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 
 SETPARAM_POLICY = -1  # sched_setparam(): the policy stays
-FAIR = (SCHED_NORMAL, SCHED_BATCH, SCHED_IDLE)
+NICED = (SCHED_NORMAL, SCHED_BATCH)  # fair_policy(): an idle task keeps the nice value it had
+FAIR = (*NICED, SCHED_IDLE)
 REAL_TIME = (SCHED_FIFO, SCHED_RR)
 MAX_RT_PRIO = 100
+DL_FLAGS = SCHED_FLAG_RECLAIM | SCHED_FLAG_DL_OVERRUN
+WEIGHT_IDLEPRIO = 3
+BW_SHIFT = 20  # a share of a CPU: to_ratio()
+JIFFY_NS, LATENCY_NS, LATENCY_CPUS, NR_LATENCY = (
+    4_000_000,
+    6_000_000,
+    8,
+    8,
+)  # sched_slice() of 6.1, before it is in jiffies
 DL_MIN_RUNTIME, DL_PERIODS = 1 << 10, (100_000, (1 << 22) * 1000)  # ns: __checkparam_dl()
 # struct sched_attr: size, policy, flags, nice, priority, runtime, deadline, period, util_min, util_max
 SCHED_ATTR = "IIQiIQQQII"
@@ -110,7 +122,10 @@ def sys_sched_setaffinity(k: KernelFace, pid: int, length: int, mask: int) -> Bo
     if not _is_own(k, task):
         raise KernelError(EPERM)
     ask(k, "task_setscheduler", task.addr)
-    value = int.from_bytes(raw, k.mem.byteorder) & ((1 << k.nr_cpus) - 1)
+    every = (1 << k.nr_cpus) - 1
+    value = int.from_bytes(raw, k.mem.byteorder) & every
+    if task.policy == SCHED_DEADLINE and value != every and k.tasks.rt_runtime_us >= 0:
+        raise KernelError(EBUSY)  # dl_task_check_affinity()
     if not value:
         raise KernelError(EINVAL)
     task.affinity = value
@@ -160,7 +175,7 @@ def _may_schedule(k: KernelFace, task: Task, attr: SchedAttr, policy: int, reset
     """user_check_sched_setscheduler().  EPERM."""
     limits, me = task.rlimits, k.current.cred
     refused = me.euid not in (task.cred.euid, task.cred.uid) or policy == SCHED_DEADLINE
-    if policy in FAIR and attr.nice < task.nice:
+    if policy in NICED and attr.nice < task.nice:
         refused = refused or 20 - attr.nice > limits[RLIMIT_NICE][0] >= 0
     if policy in REAL_TIME:
         allowed = limits[RLIMIT_RTPRIO][0]
@@ -171,6 +186,25 @@ def _may_schedule(k: KernelFace, task: Task, attr: SchedAttr, policy: int, reset
         refused = refused or 20 - task.nice > limits[RLIMIT_NICE][0] >= 0
     if (refused or (task.sched_reset_on_fork and not reset)) and not k.capable(CAP_SYS_NICE):
         raise KernelError(EPERM)
+
+
+def _bandwidth(task: Task) -> int:
+    runtime, _, period = task.deadline
+    return (runtime << BW_SHIFT) // period if task.policy == SCHED_DEADLINE else 0
+
+
+def _admit(k: KernelFace, task: Task, attr: SchedAttr) -> None:
+    """sched_dl_overflow(): the CPUs can keep all promises, and the task may run on each of them.  EPERM, EBUSY."""
+    allowed = k.tasks.rt_runtime_us
+    if allowed < 0:
+        return
+    every = (1 << k.nr_cpus) - 1
+    if (task.affinity or every) & every != every or not allowed:
+        raise KernelError(EPERM)
+    limit = (allowed << BW_SHIFT) // k.tasks.rt_period_us * k.nr_cpus
+    others = sum(_bandwidth(other) for other in k.tasks.by_pid.values() if other is not task)
+    if others + (attr.runtime << BW_SHIFT) // (attr.period or attr.deadline) > limit:
+        raise KernelError(EBUSY)
 
 
 @kernel_function(
@@ -188,12 +222,16 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
     _may_schedule(k, task, attr, policy, reset)
     if user:
         ask(k, "task_setscheduler", task.addr)
+    if policy == SCHED_DEADLINE:
+        _admit(k, task, attr)
     task.policy, task.rt_priority, task.sched_reset_on_fork = policy, attr.priority, reset
     task.deadline = (
         (attr.runtime, attr.deadline, attr.period or attr.deadline) if policy == SCHED_DEADLINE else (0, 0, 0)
     )
-    if policy in FAIR:
+    task.dl_flags = attr.flags & DL_FLAGS if policy == SCHED_DEADLINE else 0
+    if policy in NICED:
         task.static_prio = 120 + attr.nice
+    if policy in FAIR:
         task.prio = task.normal_prio = task.static_prio
     else:
         task.prio = task.normal_prio = -1 if policy == SCHED_DEADLINE else 99 - attr.priority
@@ -282,6 +320,7 @@ def _params_of(task: Task, attr: SchedAttr) -> None:
     """get_params()."""
     if task.policy == SCHED_DEADLINE:
         attr.runtime, attr.deadline, attr.period = task.deadline
+        attr.flags = attr.flags & ~DL_FLAGS | task.dl_flags
     elif task.policy in REAL_TIME:
         attr.priority = task.rt_priority
     else:
@@ -391,11 +430,28 @@ def sys_nice(k: KernelFace, increment: int) -> int:
     return 0
 
 
+def weight_of(task: Task) -> int:
+    """set_load_weight(): an idle task's is next to nothing."""
+    return WEIGHT_IDLEPRIO if task.policy == SCHED_IDLE else WEIGHTS[task.static_prio - 100]
+
+
+def _fair_slice(k: KernelFace, task: Task) -> int:
+    """get_rr_interval_fair(): whole ticks of the slice that Linux would give, ns; 0 where nothing runs."""
+    queue = k.cpus.rqs[task.cpu]
+    fair = [t for t in (queue.current, *queue.tasks) if t.policy in FAIR and t is not queue.idle]
+    if not fair:
+        return 0
+    running = len(fair) + (task not in fair)
+    weights = sum(weight_of(t) for t in fair) + (0 if task in fair else weight_of(task))
+    period = LATENCY_NS * max(running, NR_LATENCY) // NR_LATENCY * (min(k.nr_cpus, LATENCY_CPUS).bit_length())
+    return period * weight_of(task) // weights // JIFFY_NS * JIFFY_NS
+
+
 @syscall("sched_rr_get_interval", "pid_t pid, struct __kernel_timespec *interval", source="kernel/sched/core.c")
 def sys_sched_rr_get_interval(k: KernelFace, pid: int, interval: int) -> int:
     """The slice of SCHED_RR; none of SCHED_FIFO.  EINVAL, ESRCH, EFAULT."""
     task = _looked_at(k, pid)
-    ns = k.tasks.rr_timeslice_ns if task.policy == SCHED_RR else SLICE_NS if task.policy in FAIR else 0
+    ns = k.tasks.rr_timeslice_ns if task.policy == SCHED_RR else _fair_slice(k, task) if task.policy in FAIR else 0
     word = k.arch.word
     k.usercopy.put_user(interval, word, 0)
     k.usercopy.put_user(interval + word, word, ns)

@@ -1,7 +1,6 @@
 """Calls that x86 alone has: ports, and descriptors of the process's own.  arch/x86/kernel/{ioport,ldt}.c.
 
-The machine has no ports: `in` and `out` of user code are SIGSEGV, whatever was allowed.  There are no
-descriptors of a process: who makes one is told ENOSYS.
+No device has ports, and the emulator lets every program use them: what is written goes nowhere.  There are no descriptors of a process: who makes one is told ENOSYS.
 """
 
 from __future__ import annotations

@@ -193,6 +193,7 @@ SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 4608, 6291456
 SKF_AD_MAX = 64  # linux/filter.h
 WHOLE = (IP_OPTIONS, IP_PKTOPTIONS, IP_MULTICAST_IF, IP_MSFILTER, MCAST_MSFILTER)  # of SOL_IP: never told as a byte
 UDP_ENCAP_L2TPINUDP = 3  # the last kind of it that is known
+UDPLITE_COVERAGE = (10, 11)  # UDPLITE_SEND_CSCOV, UDPLITE_RECV_CSCOV
 UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
 INT_OPTION = 4  # bytes of an option that is one
 OF_NUMBERS = (SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_NETLINK)  # levels most of whose options are
@@ -320,6 +321,8 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
         (sk.controls.add if value else sk.controls.discard)(optname)
     if optname in ZERO_OR_ONE:
         value = int(bool(value))
+    if optname == SO_TXREHASH and value < 0:
+        value = int(sk.net.sysctl["core.txrehash"])
     if optname == SO_RCVLOWAT:
         value = (1 << 31) - 1 if value < 0 else value or 1
         if isinstance(sk, TcpSock):  # tcp_set_rcvlowat()
@@ -364,6 +367,8 @@ def _refused(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
         return EPERM
     if optname in (SO_MARK, SO_RCVMARK) and not (k.capable(CAP_NET_RAW) or k.capable(CAP_NET_ADMIN)):
         return EPERM
+    if optname == SO_TXREHASH and not -1 <= value <= 1:
+        return EINVAL
     if optname == SO_PEEK_OFF and not _peeks(sk):
         return EOPNOTSUPP
     if optname == SO_ZEROCOPY and not (sk.family in INET and sk.protocol in (IPPROTO_TCP, IPPROTO_UDP)):
@@ -556,7 +561,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4, 
     if level == SOL_TCP and isinstance(sk, TcpSock):
         return get_tcp_option(k, sk, optname, room)
     if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
-        known = optname in UDP_OPTIONS
+        known = optname in UDP_OPTIONS or optname in UDPLITE_COVERAGE  # the latter: always the whole packet
         return sk.options.get((SOL_UDP, optname), 0).to_bytes(4, order) if known else -ENOPROTOOPT
     if level == SOL_SOCKET and optname == SO_PEEK_OFF and not _peeks(sk):
         return -EOPNOTSUPP

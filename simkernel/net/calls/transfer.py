@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENODATA, EPIPE
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, EMSGSIZE, ENODATA, EPIPE
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import IPPROTO_UDP, TCP_ESTABLISHED
 from arch.abi.limits import IOV_MAX, MAX_RW_COUNT
@@ -160,8 +160,8 @@ def read_msghdr(k: NetKernel, address: int) -> tuple[dict[str, int], list[tuple[
     fields = {
         name: k.usercopy.get_user(address + i * word, 4 if name == "namelen" else word) for i, name in enumerate(names)
     }
-    if fields["iovlen"] > 1024:
-        raise KernelError(EINVAL, "too many iovecs")
+    if fields["iovlen"] > IOV_MAX:
+        raise KernelError(EMSGSIZE, "too many iovecs")
     segments = [
         (
             k.usercopy.get_user(fields["iov"] + 2 * i * word, word),

@@ -7,6 +7,7 @@ from arch.abi.errno import (
     EACCES,
     EADDRINUSE,
     EADDRNOTAVAIL,
+    EAFNOSUPPORT,
     EINVAL,
     ENOTCONN,
     EPERM,
@@ -144,6 +145,8 @@ def __inet_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) ->
 def bind_inet(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
     """The same for those who have the address as bytes."""
     address, port = parse_sockaddr_in(k, raw)
+    if int.from_bytes(raw[:2], k.mem.byteorder) == AF_UNSPEC and any(address):
+        return -EAFNOSUPPORT  # tolerated of 0.0.0.0 alone
     if not _may_bind(sock, address):
         return -EADDRNOTAVAIL
     if sock.type != SOCK_RAW:
@@ -341,6 +344,8 @@ def inet_sendmsg(k: NetKernel, sock: int, msg: int, size: int) -> Body:
     if sk.type == SOCK_STREAM and not sk.rport and not k.net.messages[msg].flags & MSG_FASTOPEN:
         return -EPIPE
     if sk.err and sk.type != SOCK_STREAM:
+        if sk.protocol == IPPROTO_UDP and sk.family == AF_INET:
+            k.net.messages[msg].destination(sk)  # what is wrong with the address is said first
         return -sk.take_error()
     if sk.type != SOCK_STREAM:
         autobind(k, sk)

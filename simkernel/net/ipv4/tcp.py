@@ -14,8 +14,10 @@ from arch.abi.errno import (
     EOPNOTSUPP,
     EPIPE,
 )
+from arch.abi.in6 import IPV6_RECVERR
 from arch.abi.inet import (
     INADDR_ANY,
+    IP_RECVERR,
     TCP_CLOSE,
     TCP_CLOSE_WAIT,
     TCP_ESTABLISHED,
@@ -31,15 +33,19 @@ from arch.abi.socket import (
     AF_INET6,
     AF_UNSPEC,
     MSG_DONTWAIT,
+    MSG_ERRQUEUE,
     MSG_FASTOPEN,
     MSG_MORE,
     MSG_OOB,
     MSG_PEEK,
     MSG_WAITALL,
+    SOL_IP,
+    SOL_IPV6,
 )
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.errqueue import receive_error
 from simkernel.net.core.message import Message
 from simkernel.net.core.security import classify_flow
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, hash_port, sleep, until
@@ -121,9 +127,11 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
     if ret < 0:
         return ret
     sk.connecting = False
-    if sk.err:
-        return -sk.take_error()
-    return 0 if sk.state != TCP_CLOSE else -ECONNABORTED
+    if sk.state == TCP_CLOSE:
+        ret = -sk.take_error() if sk.err else -ECONNABORTED
+        yield k.call("tcp_disconnect", sk.addr, 0)  # so that it can be connected again
+        return ret
+    return -sk.take_error() if sk.err else 0
 
 
 @kernel_function("void __release_sock(struct sock *sk)", source="net/core/sock.c")
@@ -259,6 +267,9 @@ def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
 def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Body:
     """Bytes of the stream: at least one (all with MSG_WAITALL), 0 at its end."""
     sock, message = tcp_sk(k, sk), k.net.messages[msg]
+    if flags & MSG_ERRQUEUE:
+        level, option = (SOL_IP, IP_RECVERR) if sock.family == AF_INET else (SOL_IPV6, IPV6_RECVERR)
+        return (yield from receive_error(k, sock, message, length, level, option))
     if sock.state == TCP_LISTEN:
         return -ENOTCONN
     if flags & MSG_OOB:
