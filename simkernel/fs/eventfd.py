@@ -166,12 +166,17 @@ def _memfd_name(dentry: Dentry) -> str:
     return f"/{dentry.name} (deleted)"
 
 
+MFD_NAME_MAX_LEN = 249  # NAME_MAX without "memfd:"
+
+
 @syscall("memfd_create", "const char *uname, unsigned int flags", source="mm/memfd.c")
 def sys_memfd_create(k: FsKernel, uname: int, flags: int) -> int:
     """memfd_create(2): a file of an unmounted tmpfs."""
     if flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING):
         return -EINVAL
-    raw = k.usercopy.strncpy_from_user(uname, 250)
+    raw = k.usercopy.copy_from_user_string(uname, MFD_NAME_MAX_LEN + 1)
+    if len(raw) > MFD_NAME_MAX_LEN:
+        return -EINVAL
     files = files_of(k.current)
     with files.unused_fd(bool(flags & MFD_CLOEXEC)) as fd:
         file = unlinked_file(k, "memfd:" + raw.decode("utf-8", "surrogateescape"), O_LARGEFILE, _memfd_name)

@@ -20,6 +20,7 @@ from arch.abi.poll import (
     POLLERR,
     POLLHUP,
     POLLIN,
+    POLLOUT,
     POLLRDNORM,
 )
 from simkernel.fs.face import FsKernel
@@ -31,6 +32,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
 EP_PRIVATE_BITS = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOLLEXCLUSIVE
+EXCLUSIVE_OK = POLLIN | POLLOUT | POLLERR | POLLHUP | EPOLLWAKEUP | EPOLLET | EPOLLEXCLUSIVE  # EPOLLEXCLUSIVE_OK_BITS
 EP_MAX_NESTS = 4
 ITEM_SIZE = 184  # bytes: struct epitem and struct eppoll_entry
 
@@ -226,7 +228,8 @@ def sys_epoll_ctl(k: FsKernel, epfd: int, op: int, fd: int, event: int) -> int:
     if ep_file is file or ep_file.f_op is not EVENTPOLL_FOPS:
         return -EINVAL
     ep: EventPoll = ep_file.private_data
-    if events & EPOLLEXCLUSIVE and (op == EPOLL_CTL_MOD or file.f_op is EVENTPOLL_FOPS):
+    alone = events & EPOLLEXCLUSIVE and op in (EPOLL_CTL_ADD, EPOLL_CTL_MOD)
+    if alone and (op == EPOLL_CTL_MOD or file.f_op is EVENTPOLL_FOPS or events & ~EXCLUSIVE_OK):
         return -EINVAL
     if op == EPOLL_CTL_ADD and file.f_op is EVENTPOLL_FOPS and _nests_too_deep(ep_file, file):
         return -ELOOP

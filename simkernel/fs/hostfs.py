@@ -49,6 +49,9 @@ HOST_FILE_OPERATIONS = FileOperations(
 )
 
 
+TOLD_BLOCKS = 1 << 20  # pages that statfs(2) tells of a bind
+
+
 class HostMapping(Mapping):
     """Pages of a host file; writes go through."""
 
@@ -263,8 +266,9 @@ class HostSuper(SuperBlock):
             raise KernelError(EROFS, "bound read-only")
 
     def statfs(self) -> dict[str, int]:
-        """Sizes of the host are not shown."""
-        return {"f_type": self.s_magic, "f_bsize": PAGE_SIZE, "f_namelen": NAME_MAX}
+        """Sizes of the host are not shown: 4 GiB, half of it free, so that who divides by them gets somewhere."""
+        return {"f_type": self.s_magic, "f_bsize": PAGE_SIZE, "f_namelen": NAME_MAX, "f_blocks": TOLD_BLOCKS,
+                "f_bfree": TOLD_BLOCKS // 2, "f_bavail": TOLD_BLOCKS // 2}  # fmt: skip
 
 
 class BindError(Exception):

@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.errors import KernelError
 from arch.records import dataclass
 
 HUGE = ("never", "always", "within_size", "advise", "deny", "force")
 HIDEPID = ("off", "noaccess", "invisible", "ptraceable")
 SUFFIX = {"k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
-U32 = 1 << 32
 NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")
 
 
@@ -51,7 +50,7 @@ def u32(text: str, base: int = 0) -> int | None:
         value = int(text, 8) if base == 8 and text.isdecimal() else _number(text) if NUMBER.fullmatch(text) else None
     except ValueError:
         return None
-    return value if value is not None and value < U32 else None
+    return value if value is not None and value <= U32_MAX else None
 
 
 @dataclass(slots=True)
@@ -82,7 +81,7 @@ class ShmemOptions:
     def _take(self, key: str, value: str, total_pages: int) -> bool:
         if key in ("mode", "uid", "gid"):
             number = u32(value, 8 if key == "mode" else 0)
-            if number is None or number == U32 - 1:
+            if number is None or number == U32_MAX:
                 return False
             if key == "mode":
                 self.mode = number & 0o7777

@@ -26,7 +26,7 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
     vma = mm.find(old)
     if vma is None:
         raise KernelError(EFAULT)
-    if flags & MREMAP_FIXED:
+    if flags & (MREMAP_FIXED | MREMAP_DONTUNMAP):  # mremap_to()
         outside = fixed & (PAGE_SIZE - 1) or new_size > end_of_user - fixed
         if outside or (old < fixed + new_size and fixed < old + old_size):  # onto itself
             raise KernelError(EINVAL)

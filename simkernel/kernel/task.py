@@ -385,8 +385,7 @@ class Task(TaskSlots):
         self.prio, self.static_prio, self.normal_prio = 120, 120, 120
         self.policy = 0
         self.rt_priority = 0
-        self.deadline = (0, 0, 0)  # runtime, deadline and period of SCHED_DEADLINE, ns
-        self.dl_flags = 0  # SCHED_FLAG_RECLAIM, SCHED_FLAG_DL_OVERRUN
+        self.deadline, self.dl_flags = (0, 0, 0), 0  # of SCHED_DEADLINE: runtime, deadline, period in ns; flags
         self.sched_reset_on_fork = self.rt_watched = False
         self.iopl = 0  # x86: ports that it may use, 3: all
         self.vruntime = 0

@@ -124,7 +124,11 @@ def inside(where: Path, module: str, passing: dict[str, str], seconds: float) ->
     found: dict[str, str] = {}
     why: dict[str, str] = {}
     skip = [test for test, verdict in passing.items() if verdict != "ok"]
-    binds = [(path, path, False) for path in ("/lib", "/lib64", "/usr/lib", "/bin", "/usr/bin") if Path(path).is_dir()]
+    binds = [
+        (path, path, False)
+        for path in ("/lib", "/lib64", "/usr/lib", "/bin", "/usr/bin", "/etc/services")
+        if Path(path).exists()
+    ]
     for _ in range(HANGS):
         done = [test for test, verdict in found.items() if verdict != "unended"]
         with closing(

@@ -12,7 +12,7 @@ from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import to_kernel, user_ns
 
 IOPRIO_CLASS_NONE, IOPRIO_CLASS_RT, IOPRIO_CLASS_BE, IOPRIO_CLASS_IDLE = range(4)
-IOPRIO_CLASS_SHIFT, IOPRIO_NR_LEVELS = 13, 8
+IOPRIO_CLASS_SHIFT, IOPRIO_CLASS_MASK, IOPRIO_NR_LEVELS = 13, 7, 8
 IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER = 1, 2, 3
 
 
@@ -32,7 +32,10 @@ def _found(k: KernelFace, which: int, who: int) -> list[Task]:
 
 def _check(k: KernelFace, ioprio: int) -> None:
     """ioprio_check_cap().  EINVAL, EPERM."""
-    kind, level = ioprio >> IOPRIO_CLASS_SHIFT, ioprio & IOPRIO_NR_LEVELS - 1  # what is between are hints
+    kind, level = (
+        ioprio >> IOPRIO_CLASS_SHIFT & IOPRIO_CLASS_MASK,
+        ioprio & IOPRIO_NR_LEVELS - 1,
+    )  # what is between are hints
     if kind == IOPRIO_CLASS_RT and not k.capable(CAP_SYS_ADMIN) and not k.capable(CAP_SYS_NICE):
         raise KernelError(EPERM)
     if kind > IOPRIO_CLASS_IDLE or (kind == IOPRIO_CLASS_NONE and level):
@@ -50,7 +53,7 @@ def sys_ioprio_set(k: KernelFace, which: int, who: int, ioprio: int) -> int:
         if task.cred.uid not in (me.euid, me.uid) and not k.capable(CAP_SYS_NICE):
             raise KernelError(EPERM)
         ask(k, "task_setioprio", task.addr, ioprio)
-        task.ioprio = ioprio
+        task.ioprio = ioprio & 0xFFFF  # unsigned short
     return 0
 
 

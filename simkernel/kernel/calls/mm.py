@@ -157,6 +157,8 @@ def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: 
         raise KernelError(EOVERFLOW)
     mm = current_mm(k)
     may_expand(k, mm, length, flags & MAP_TYPE == MAP_PRIVATE and bool(prot & PROT_WRITE) and not flags & MAP_GROWSDOWN)
+    if flags & MAP_GROWSDOWN and (file or flags & MAP_TYPE != MAP_PRIVATE):
+        raise KernelError(EINVAL, "only private memory grows")
     target, k.mm.mapping_file = k.mm.mapping_file, None
     if flags & MAP_FIXED:
         refuse_sealed(mm, addr, length)
