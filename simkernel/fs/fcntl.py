@@ -86,18 +86,33 @@ def _dup_from(k: FsKernel, fd: int, start: int, cloexec: bool) -> int:
     return new
 
 
-def _dup_to(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
-    """ksys_dup3() without its first checks: close what is there, install."""
+@kernel_function(
+    "int ksys_dup3(unsigned int oldfd, unsigned int newfd, int flags)", source="fs/file.c", since="4.17", jumps=True
+)
+def ksys_dup3(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
+    """dup3(2): EINVAL, EBADF."""
+    if flags & ~O_CLOEXEC or oldfd == newfd:
+        return -EINVAL
     files = files_of(k.current)
     file = files.fds.get(oldfd)
     if file is None or newfd >= files.limit():
         return -EBADF
-    file.get()
+    return (yield k.call("do_dup2", files.addr, file.addr, newfd, flags))
+
+
+@kernel_function(
+    "int do_dup2(struct files_struct *files, struct file *file, unsigned int fd, unsigned int flags)",
+    source="fs/file.c", since="4.17",
+)  # fmt: skip
+def do_dup2(k: FsKernel, files_addr: int, file_addr: int, newfd: int, flags: int) -> Body:
+    """Install; close what was there."""
+    files = files_of(k.current)
+    file = k.vfs.files[file_addr].get()
     old = files.remove(newfd)
     files.install(newfd, file)
     files.set_cloexec(newfd, bool(flags & O_CLOEXEC))
     if old is not None:
-        yield k.call("filp_close", old.addr, files.addr)
+        yield k.call("filp_close", old.addr, files_addr)
     return newfd
 
 
@@ -107,15 +122,13 @@ def sys_dup2(k: FsKernel, oldfd: int, newfd: int) -> Body:
     if oldfd == newfd:
         k.vfs.file_of(k, k.current, oldfd)
         return newfd
-    return (yield from _dup_to(k, oldfd, newfd, 0))
+    return (yield k.call("ksys_dup3", oldfd, newfd, 0))
 
 
-@syscall("dup3", "unsigned int oldfd, unsigned int newfd, int flags", source="fs/file.c")
+@syscall("dup3", "unsigned int oldfd, unsigned int newfd, int flags", source="fs/file.c", jumps=True)
 def sys_dup3(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
     """dup3(2)."""
-    if flags & ~O_CLOEXEC or oldfd == newfd:
-        return -EINVAL
-    return (yield from _dup_to(k, oldfd, newfd, flags))
+    return (yield k.call("ksys_dup3", oldfd, newfd, flags))
 
 
 def _setfl(k: FsKernel, fd: int, file: File, arg: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.sched import CLONE_FILES, CLONE_FS
 from simkernel.fs.face import FsKernel
-from simkernel.fs.fdtable import FsStruct, files_if_any, files_of, fs_if_any, publish_task_files
+from simkernel.fs.fdtable import FilesStruct, FsStruct, files_if_any, files_of, fs_if_any, publish_task_files
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 
@@ -48,15 +48,24 @@ def copy_fs(k: FsKernel, clone_flags: int, tsk: int) -> int:
     return 0
 
 
-@kernel_function("void exit_files(struct task_struct *tsk)", source="fs/file.c")
+@kernel_function("void exit_files(struct task_struct *tsk)", source="fs/file.c", jumps=True)
 def exit_files(k: FsKernel, tsk: int) -> Body:
     """Let go of the descriptor table; the last user closes every file, lowest descriptor first."""
     task = k.tasks.at(tsk)
     files, task.files = files_if_any(task), None
     if files is None:
         return 0
-    files.count -= 1
     publish_task_files(k.vfs.mirror, task)
+    k.vfs.objects[files.addr] = files
+    return (yield k.call("put_files_struct", files.addr))
+
+
+@kernel_function("void put_files_struct(struct files_struct *files)", source="fs/file.c")
+def put_files_struct(k: FsKernel, address: int) -> Body:
+    """One user less."""
+    files = k.vfs.passed(address, FilesStruct)
+    del k.vfs.objects[address]
+    files.count -= 1
     if files.count == 0:
         for fd in sorted(files.fds):
             file = files.remove(fd)

@@ -10,7 +10,7 @@ from simkernel.fs.devices import kmsg_seek
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.fs.seeking import MAX_NON_LFS
-from simkernel.kernel.face import Body, Steps
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
@@ -91,20 +91,20 @@ def sys_lseek(k: FsKernel, fd: int, offset: int, whence: int) -> Body:
     """lseek(2)."""
     if k.version.at_least("4.17"):
         return (yield k.call("ksys_lseek", fd, offset, whence))
-    return (yield from _seek(k, fd, offset, whence))
+    return _seek(k, fd, offset, whence)
 
 
 @kernel_function(
     "off_t ksys_lseek(unsigned int fd, off_t offset, unsigned int whence)", source="fs/read_write.c", since="4.17"
 )
-def ksys_lseek(k: FsKernel, fd: int, offset: int, whence: int) -> Body:
-    """The call without its wrapper."""
-    return (yield from _seek(k, fd, offset, whence))
+def ksys_lseek(k: FsKernel, fd: int, offset: int, whence: int) -> int:
+    """The call without its wrapper; vfs_llseek() is a part of it."""
+    return _seek(k, fd, offset, whence)
 
 
-def _seek(k: FsKernel, fd: int, offset: int, whence: int) -> Steps[int]:
+def _seek(k: FsKernel, fd: int, offset: int, whence: int) -> int:
     file = k.vfs.fget(fd)
     if whence > SEEK_HOLE:
         return -EINVAL
-    ret: int = yield k.call("vfs_llseek", file.addr, offset, whence)
+    ret = llseek(k, file, offset, whence)
     return -EOVERFLOW if ret > k.vfs.word_mask >> 1 else ret

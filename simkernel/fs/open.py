@@ -27,6 +27,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.exec_file import make_executed
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of, publish_task_files
 from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_PERM
@@ -37,6 +38,7 @@ from simkernel.fs.namei import RESOLVE_ALL, RESOLVE_BENEATH, RESOLVE_CACHED, RES
 from simkernel.fs.open_walk import (
     O_PATH_FLAGS,
     PATH_FOPS,
+    ExecFlags,
     Filename,
     OpenFlags,
     get_path_name,
@@ -221,13 +223,20 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
     op = vfs.passed(op_addr, OpenFlags)
     vfs.security.alloc_early_file()
     try:
-        path, _, truncate = plan_open(vfs, nd, name, op)
+        if isinstance(op, ExecFlags):
+            file = vfs.exec_file(op.dfd, op.name, op.lookup, op.empty)
+            path, truncate = file.f_path, False
+        else:
+            path, _, truncate = plan_open(vfs, nd, name, op)
     except KernelError:
         vfs.security.free_early_file()
         raise
-    if vfs.probed and op.flags & O_CREAT:
-        yield from _creation_seen(k, path.dentry)
-    file = vfs.new_file(path, op.flags & ~O_CLOEXEC, PATH_FOPS)
+    if isinstance(op, ExecFlags):
+        make_executed(k, file)
+    else:
+        if vfs.probed and op.flags & O_CREAT:
+            yield from _creation_seen(k, path.dentry)
+        file = vfs.new_file(path, op.flags & ~O_CLOEXEC, PATH_FOPS)
     if nd.created:
         file.f_mode |= c.FMODE_CREATED
         vfs.mirror.file_flags(file)
@@ -235,7 +244,7 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
     path_addr = file.addr + layout.offset("f_path")
     cred = (0,) if not vfs.names.vfs_open_two_args else ()
     ret = yield k.call("vfs_open", path_addr, file.addr, *cred)
-    if not ret and vfs.security.watched:
+    if not ret and vfs.security.watched and not isinstance(op, ExecFlags):
         ret = _opened_watched(k, nd, file, op)
     if not ret and truncate:
         try:
@@ -304,6 +313,8 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
         file.f_mode = c.FMODE_PATH | c.FMODE_OPENED
         vfs.mirror.file_flags(file)
         return 0
+    if file.f_mode & c.FMODE_EXEC:
+        return (yield from _asked(k, file))
     kind = inode.i_mode & S_IFMT
     if file.f_mode & c.FMODE_WRITE and kind in (S_IFREG, S_IFDIR, S_IFLNK):
         if inode.i_writecount < 0:
@@ -321,8 +332,7 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
         except KernelError as error:
             return _undo_write_access(file, inode, -error.errno)
     if vfs.probed:
-        cred = () if k.version.at_least("4.19") else (k.current.cred.addr,)
-        ret = yield from may(k, "security_file_open", file_addr, *cred)
+        ret = yield from _asked(k, file)
         if ret < 0:
             return _undo_write_access(file, inode, ret)
     if vfs.fsnotify.groups:
@@ -357,6 +367,13 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
     return 0
 
 
+def _asked(k: FsKernel, file: File) -> Steps[int]:
+    """security_file_open()."""
+    cred = () if k.version.at_least("4.19") else (k.current.cred.addr,)
+    ret: int = yield from may(k, "security_file_open", file.addr, *cred)
+    return ret
+
+
 def _undo_write_access(file: File, inode: Inode, ret: int) -> int:
     """cleanup_all: of do_dentry_open()."""
     if file.f_mode & c.FMODE_WRITE:
@@ -384,12 +401,28 @@ def filp_close(k: FsKernel, file_addr: int, owner: int) -> Body:
 
 @kernel_function("void fput(struct file *file)", source="fs/file_table.c")
 def fput(k: FsKernel, file_addr: int) -> Body:
-    """One reference less."""
+    """One reference less.  After the last the task closes the file on its way back to user mode, what came last first."""
     file = k.vfs.files[file_addr]
     file.f_count -= 1
-    if file.f_count <= 0:
+    if file.f_count > 0:
+        return 0
+    task = k.current
+    if task.is_kernel or task.past_works:
         yield k.call("__fput", file_addr)
+        return 0
+
+    def work() -> Steps[None]:
+        yield k.call("____fput", file_addr)
+
+    task.task_works.insert(0, work)
+    task.work = True
     return 0
+
+
+@kernel_function("void ____fput(struct callback_head *work)", source="fs/file_table.c", jumps=True)
+def ____fput(k: FsKernel, work: int) -> Body:
+    """As a task's work."""
+    return (yield k.call("__fput", work))
 
 
 @kernel_function("void __fput(struct file *file)", source="fs/file_table.c")
@@ -399,14 +432,18 @@ def __fput(k: FsKernel, file_addr: int) -> Body:
     return 0
 
 
-@kernel_function("int close_fd(unsigned int fd)", source="fs/file.c", since="5.11", until="6.6")
+@kernel_function("int close_fd(unsigned int fd)", source="fs/file.c", since="5.10", until="6.6", jumps=True)
 def close_fd(k: FsKernel, fd: int) -> Body:
     """Close a descriptor of the running task; EBADF."""
-    return (yield from _close(k, fd))
+    files = files_of(k.current)
+    file = files.remove(fd)
+    if file is None:
+        return -EBADF
+    return (yield k.call("filp_close", file.addr, files.addr))
 
 
 @kernel_function(
-    "int __close_fd(struct files_struct *files, unsigned int fd)", source="fs/file.c", since="3.8", until="5.11"
+    "int __close_fd(struct files_struct *files, unsigned int fd)", source="fs/file.c", since="3.8", until="5.10"
 )
 def __close_fd(k: FsKernel, files: int, fd: int) -> Body:
     """The form that is told whose."""
@@ -425,7 +462,7 @@ def sys_close(k: FsKernel, fd: int) -> Body:
     """close(2)."""
     if k.version.at_least("6.6"):
         return (yield from _close(k, fd))
-    if k.version.at_least("5.11"):
+    if k.version.at_least("5.10"):
         return (yield k.call("close_fd", fd))
     return (yield k.call("__close_fd", files_of(k.current).addr, fd))
 

@@ -11,8 +11,10 @@ from arch.abi.fcntl import (
     O_DIRECTORY,
     O_DSYNC,
     O_EXCL,
+    O_LARGEFILE,
     O_NOFOLLOW,
     O_PATH,
+    O_RDONLY,
     O_SYNC_BIT,
     O_TMPFILE_BIT,
     O_TRUNC,
@@ -95,6 +97,13 @@ class Filename:
         k.vfs.objects[self.op_addr] = op
         k.objects.made("names_cache", self.addr, GETNAME if uptr else "getname_kernel")
 
+    @classmethod
+    def known(cls, k: FsKernel, addr: int, name: str) -> Filename:
+        """One that has its place already, which is not given back."""
+        made = cls.__new__(cls)
+        made.k, made.addr, made.name, made.op_addr, made.putter = k, addr, name, 0, ""
+        return made
+
     def put(self) -> None:
         """putname()."""
         self.k.objects.gone("names_cache", self.addr, self.putter)
@@ -135,6 +144,17 @@ class OpenFlags:
             self.lookup |= LOOKUP_FOLLOW
         self.flags = flags
         self.acc_mode = acc
+
+
+class ExecFlags(OpenFlags):
+    """The same for a file that is to be executed.  `empty`: no name is needed (AT_EMPTY_PATH)."""
+
+    __slots__ = ("dfd", "empty", "name")
+
+    def __init__(self, dfd: int, name: str, lookup: int, empty: bool) -> None:
+        super().__init__(O_RDONLY | O_LARGEFILE | c.FMODE_EXEC, 0)
+        self.acc_mode, self.lookup = MAY_EXEC, lookup
+        self.dfd, self.name, self.empty = dfd, name, empty
 
 
 class NameLookup:

@@ -489,5 +489,5 @@ def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
             others,
             partial(words, True),
         ),
-        Shortcut("lseek", lseek, Way(("ksys_lseek",), "vfs_llseek"), words=partial(words, False)),
+        Shortcut("lseek", lseek, Way(leaf="ksys_lseek"), words=partial(words, False)),
     )

@@ -122,8 +122,10 @@ class Libc:
         return self.k.usercopy.get_user(0x50000, 4), self.k.usercopy.get_user(0x50004, 4)
 
     def body(self, name: str, *args: int) -> int:
-        """Run a kernel function."""
-        return run_body(self.k, name, *args)
+        """Run a kernel function, and what it leaves to the task."""
+        ret = run_body(self.k, name, *args)
+        run_body(self.k, "task_work_run")
+        return ret
 
     def new_task(self, pid: int, share_files: bool = False) -> Any:
         """A forked task; it becomes the current one when assigned to libc.k.current."""

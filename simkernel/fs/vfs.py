@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
-from arch.abi.errno import EACCES, EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENXIO, ETXTBSY
+from arch.abi.errno import EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENXIO
 from arch.abi.fcntl import (
     AT_EMPTY_PATH,
     AT_FDCWD,
-    AT_SYMLINK_NOFOLLOW,
     O_ACCMODE,
     O_CLOEXEC,
     O_LARGEFILE,
@@ -24,7 +23,6 @@ from arch.abi.files import FileAbi
 from arch.abi.mount import (
     MS_DIRSYNC,
     MS_MANDLOCK,
-    MS_NOEXEC,
     MS_NOSUID,
     MS_RDONLY,
     MS_SYNCHRONOUS,
@@ -37,9 +35,10 @@ from simkernel.fs import constants as c
 from simkernel.fs.accounting import Accounting
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.dirty import DirtyInodes
+from simkernel.fs.exec_file import lookup_flags, make_executed, may_execute, tell_opened
 from simkernel.fs.fdtable import FilesStruct, FsStruct, files_if_any, files_of, fs_if_any, fs_of, publish_task_files
 from simkernel.fs.features import Features
-from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_EXEC, FsNotify, Group, Mark
+from simkernel.fs.fsnotify import FsNotify, Group, Mark
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.inode import (
     EMPTY_FOPS,
@@ -55,11 +54,10 @@ from simkernel.fs.inode import (
     d_path,
     to_str,
 )
-from simkernel.fs.landlock_access import check_open
 from simkernel.fs.lease_table import Leases
 from simkernel.fs.mirror import Mirror
 from simkernel.fs.mounts import MNT_FLAGS, Mounts
-from simkernel.fs.namei import LOOKUP_FOLLOW, NameData, may_open
+from simkernel.fs.namei import LOOKUP_FOLLOW, NameData
 from simkernel.fs.nodes import Dir, TracefsRoot
 from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.nsproxies import NsProxies
@@ -73,7 +71,6 @@ from simkernel.fs.uio import UioStructs
 from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.exec_state import ExecRights
 from simkernel.kernel.face import KernelFace, Steps
-from simkernel.kernel.security import tell_subject
 from simkernel.kernel.task import Task, WaitQueue
 from simkernel.kernel.user_namespace import is_mapped, ns_capable, user_ns, user_ns_address
 
@@ -515,46 +512,35 @@ class Vfs:
         return EMPTY_FOPS
 
     def open_exec(self, k: KernelFace, path: bytes, dfd: int = AT_FDCWD, flags: int = 0) -> File:
-        """do_open_execat(): EACCES unless an executable regular file on a mount that allows it."""
-        if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
-            raise KernelError(EINVAL, "unknown flags")
-        name = to_str(path)
-        lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+        """do_open_execat() while nobody probes it or what it calls (exec_open.py): KernelError as may_execute() has it."""
+        lookup = lookup_flags(flags)
         self.security.alloc_early_file()
         try:
-            return self._open_exec(k, name, dfd, lookup, bool(flags & AT_EMPTY_PATH))
+            file = self.exec_file(dfd, to_str(path), lookup, bool(flags & AT_EMPTY_PATH))
         except KernelError:
             self.security.free_early_file()
             raise
-
-    def _open_exec(self, k: KernelFace, name: str, dfd: int, lookup: int, empty: bool) -> File:
-        where = self.user_path(dfd, name, lookup, empty)
-        cred = self.cred()
-        may_open(where, c.MAY_EXEC, O_RDONLY, cred)
-        inode = where.dentry.inode
-        if not inode.is_reg or where.mnt.mnt_flags & MS_NOEXEC:
-            raise KernelError(EACCES, "not executable")
-        if inode.i_writecount > 0:
-            raise KernelError(ETXTBSY, "open for writing")
-        file = self.new_file(where, O_RDONLY | O_LARGEFILE, self.fops_for(inode), cred)
-        file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_EXEC
-        inode.i_writecount -= 1  # deny_write_access(), until the file is released
-        if k.current.cred.domain is not None:
-            try:
-                check_open(k, file)
-            except KernelError:
-                file.put()
-                raise
+        make_executed(k, file)
         if self.security.watched:
             try:
                 self.security.ask("file_open", file)
-                tell_subject(k)
             except KernelError:
                 file.put()
                 raise
-        if self.fsnotify.active:
-            self.fsnotify.file(file, FS_OPEN | FS_OPEN_EXEC)
+        tell_opened(k, file, self.fsnotify, bool(self.security.watched))
         return file
+
+    def exec_file(self, dfd: int, name: str, lookup: int, empty: bool = False) -> File:
+        """The walk to a file that is to be executed, and its struct file."""
+        where, cred = self.user_path(dfd, name, lookup, empty), self.cred()
+        may_execute(where, cred)
+        return self.new_file(where, O_RDONLY | O_LARGEFILE, self.fops_for(where.dentry.inode), cred)
+
+    def file_at(self, address: int) -> File:
+        """The file whose struct file is there; KernelError for an ERR_PTR()."""
+        if self.is_error(address):
+            raise KernelError(-self.error(address))
+        return self.files[address & self.word_mask]
 
     def secure_anon(self, name: str) -> None:
         """anon_inode_make_secure_inode(), as far as somebody watches it: here all files share one inode."""

@@ -34,7 +34,6 @@ from arch.abi.elf import (
     PT_LOAD,
 )
 from arch.abi.errno import EACCES, EINVAL, EIO, ELIBBAD, ENOEXEC, ENOMEM
-from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     MAP_ANONYMOUS,
@@ -49,8 +48,9 @@ from arch.abi.mman import (
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.areas import MappedFile, Vma, page_down, page_up
+from simkernel.kernel.exec_open import interpreter
 from simkernel.kernel.exec_state import LinuxBinprm
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.security import ask_mmap
@@ -128,7 +128,7 @@ def load_elf_binary(k: KernelFace, address: int) -> Body:
     loads = [s for s in elf.segments if s.kind == PT_LOAD]
     if not loads:
         raise KernelError(ENOEXEC)
-    interp_file, interp = _interpreter(k, bprm, elf)
+    interp_file, interp = yield from _interpreter(k, bprm, elf)
     ret: int = yield k.call("begin_new_exec", address)
     if ret:
         if interp_file is not None:
@@ -146,7 +146,7 @@ def load_elf_binary(k: KernelFace, address: int) -> Body:
             interp_file.put()
 
 
-def _interpreter(k: KernelFace, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[MappedFile | None, ElfHeader | None]:
+def _interpreter(k: KernelFace, bprm: LinuxBinprm, elf: ElfHeader) -> Steps[tuple[MappedFile | None, ElfHeader | None]]:
     """The dynamic linker that PT_INTERP names.  ENOENT when the guest does not have it."""
     for segment in elf.segments:
         if segment.kind == PT_INTERP:
@@ -158,7 +158,7 @@ def _interpreter(k: KernelFace, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Mapp
             path = name.partition(b"\0")[0]
             if not path:  # the working directory, then
                 raise KernelError(EACCES)
-            file = k.vfs.open_exec(k, path, AT_FDCWD, 0)
+            file = yield from interpreter(k, path)
             try:
                 return file, parse_elf(k, file, file.read_at(0, 256))
             except KernelError:

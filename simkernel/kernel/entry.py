@@ -444,7 +444,7 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
         if task.work:
             task.work = False
             if task.task_works:
-                yield from run_task_works(task)
+                yield k.call("task_work_run")
             if task.starving:
                 task.starving = False
                 yield from starve(k)
@@ -470,8 +470,15 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
     return 0
 
 
+@kernel_function("void task_work_run(void)", source="kernel/task_work.c")
+def task_work_run(k: KernelFace) -> Body:
+    """What was left for the way back to user mode, with what comes meanwhile."""
+    yield from run_task_works(k.current)
+    return 0
+
+
 def run_task_works(task: Task) -> Steps[None]:
-    """task_work_run(), with what comes meanwhile (`yield from`)."""
+    """The same inside another function (`yield from`)."""
     while task.task_works:
         yield from task.task_works.pop(0)()
 

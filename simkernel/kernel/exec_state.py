@@ -12,17 +12,26 @@ from simkernel.kernel.task import Cred, Task
 class LinuxBinprm:
     """struct linux_binprm."""
 
-    def __init__(self, file: MappedFile, filename: bytes, argv: list[bytes], envp: list[bytes]) -> None:
-        self.file = file
+    file: MappedFile  # once it is opened
+
+    def __init__(self, filename: bytes, request: ExecRequest) -> None:
+        self.opened = False
+        self.request = request
         self.filename = filename  # as given to execve: AT_EXECFN
         self.interp = filename  # what really runs, after #!
-        self.argv = argv
-        self.envp = envp
+        self.argv = request.argv or [b""]
+        self.envp = request.envp
         self.head = b""
         self.by_cloexec_fd = False  # it is named by a descriptor that the new program does not have
         self.cred: Cred | None = None  # what the new program will have
         self.secure = False  # AT_SECURE
         self.addr = 0
+
+    def give(self, file: MappedFile) -> MappedFile | None:
+        """What is to run from now on; what was, which is the caller's to put."""
+        before = self.file if self.opened else None
+        self.file, self.opened = file, True
+        return before
 
 
 class ExecRights(NamedTuple):
@@ -55,11 +64,18 @@ class ExecState:
 
     def __init__(self) -> None:
         self.request: ExecRequest | None = None  # what do_execveat_common() is called for
+        self.fresh: LinuxBinprm | None = None  # what alloc_bprm() is called for
         self.binprms: list[LinuxBinprm] = []
         self.perf_event_task: Callable[[Task, bool], object] = (
             none_of_its_own  # prctl(2): its events are switched on, or off
         )
         self.perf_event_exec: Callable[[Task], object] = nobody  # told before the task has its new name and mappings
+
+    def taken(self) -> LinuxBinprm:
+        """Of the call that is under way."""
+        fresh, self.fresh = self.fresh, None
+        assert fresh is not None
+        return fresh
 
     def at(self, addr: int) -> LinuxBinprm:
         """The LinuxBinprm of an address."""

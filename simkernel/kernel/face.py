@@ -94,6 +94,10 @@ class Files(Protocol):
         """do_open_execat(): a file opened for execution, or ENOENT, EACCES, ENOTDIR, ELOOP..."""
         ...
 
+    def file_at(self, address: int) -> MappedFile:
+        """The file whose struct file is there; KernelError for an ERR_PTR()."""
+        ...
+
     def file_of(self, k: KernelFace, task: Task, fd: int) -> MappedFile:
         """The file behind a descriptor, or KernelError(EBADF)."""
         ...

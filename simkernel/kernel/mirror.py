@@ -402,9 +402,20 @@ class Mirror:
         self.mem.write(text, bprm.filename[:255] + b"\0")
         self.set_field(addr, "linux_binprm", "filename", text)
         self.set_field(addr, "linux_binprm", "interp", text)
-        self.set_field(addr, "linux_binprm", "file", bprm.file.addr)
+        if bprm.opened:
+            self.set_field(addr, "linux_binprm", "file", bprm.file.addr)
         self.set_field(addr, "linux_binprm", "argc", len(bprm.argv))
         self.set_field(addr, "linux_binprm", "envc", len(bprm.envp))
+        return addr
+
+    def filename_memory(self, name: bytes, uptr: int = 0) -> int:
+        """struct filename: of a name from user space at `uptr`, or of the kernel's own."""
+        size = self.size_of("struct filename")
+        addr = int(self.mem.alloc(size + len(name) + 1))
+        self.mem.write(addr, b"\0" * size + name + b"\0")
+        self.set_field(addr, "filename", "name", addr + size)
+        self.set_field(addr, "filename", "uptr", uptr)
+        self.set_field(addr, "filename", "refcnt.counter", 1)
         return addr
 
     def write_clone_args(self, task: Task, args: CloneArgs) -> int:

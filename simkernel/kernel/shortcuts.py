@@ -394,7 +394,7 @@ class Shortcuts:
             now += SYSCALL_NS if i == len(self.on_the_way) else 0
             begins.append(now)
             now += HYPERCALL_NS + (half if symbol in text.jumping and i != last else 0)
-        now += HYPERCALL_NS if way.leaf and not self._is_called(way) else 0
+        now += HYPERCALL_NS if self._has_leaf(way) and not self._is_called(way) else 0
         steps = []
         for i in range(last, -1, -1):
             as_it_was = i <= len(self.on_the_way) or symbols[i].startswith("ksys_")  # then a file's count is raised
@@ -405,12 +405,16 @@ class Shortcuts:
 
     def _is_called(self, way: Way) -> bool:
         """The leaf has a probe."""
-        return bool(way.leaf) and self.text.has(way.leaf) and self.text.is_probed(way.leaf)
+        return self._has_leaf(way) and self.text.is_probed(way.leaf)
+
+    def _has_leaf(self, way: Way) -> bool:
+        """There is one in this version."""
+        return bool(way.leaf) and self.text.has(way.leaf)
 
     def _costs(self, way: Way) -> tuple[int, int]:
         """ns until the last function's body, and in all: each function but the last is resumed by its callee's return."""
         calls = [call for call in way.calls if self.text.has(call)]
-        entered = len(self.on_the_way) + 1 + len(calls) + bool(way.leaf)
+        entered = len(self.on_the_way) + 1 + len(calls) + self._has_leaf(way)
         body = SYSCALL_NS + HYPERCALL_NS * entered
         return body, body + (HYPERCALL_NS >> 1) * (len(self.on_the_way) + len(calls) + self._is_called(way))
 

@@ -296,4 +296,7 @@ def run_body(k: HostKernel, name: str, *args: int) -> int:
 def run_syscall(k: HostKernel, name: str, *args: int) -> int:
     """Run a declared system call's body."""
     call = k.syscalls.declared[name]
-    return _run(k, call.body, call.is_generator, call.prototype, args)
+    ret = _run(k, call.body, call.is_generator, call.prototype, args)
+    if k.current.task_works:
+        run_body(k, "task_work_run")
+    return ret

@@ -9,6 +9,7 @@ from arch.abi.ptrace import PTRACE_EVENT_EXEC
 from arch.abi.signal import SI_KERNEL, SIGSEGV
 from arch.errors import KernelError
 from simkernel.kernel.exec_creds import bprm_creds
+from simkernel.kernel.exec_open import interpreter, opened
 from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -68,8 +69,7 @@ def _execve(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: 
     k.exec.request = ExecRequest(fd, name, read_strings(k, argv), read_strings(k, envp), flags)
     if flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW):
         raise KernelError(EINVAL)
-    address = k.mem.alloc(len(name) + 1)
-    k.mem.write(address, name + b"\0")
+    address = k.mirror.filename_memory(name, filename)
     ret: int = yield k.call("do_execveat_common", fd, address, argv, envp, flags)
     k.mem.free(address)
     if not ret:
@@ -92,21 +92,50 @@ def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: i
     if sum(len(s) + 1 + k.arch.word for s in (*args, *env)) > limit:
         raise KernelError(E2BIG)
     prepare_creds(k)
-    file = k.vfs.open_exec(k, name, fd, flags)
+    early = None if k.version.at_least("5.9") else (yield from opened(k, filename, request))
     shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
-    bprm = LinuxBinprm(file, shown, args or [b""], env)
+    bprm = LinuxBinprm(shown, request)
     files = k.current.files
     bprm.by_cloexec_fd = (
         shown is not name and files is not None and fd in files.close_on_exec
     )  # BINPRM_FLAGS_PATH_INACCESSIBLE
-    bprm.addr = k.mirror.binprm_memory(bprm)
+    if early is not None:
+        bprm.give(early)
+        bprm.addr = k.mirror.binprm_memory(bprm)
+    else:
+        k.exec.fresh = bprm
+        ret = yield k.call("alloc_bprm", fd, filename, *((flags,) if k.version.at_least("6.8") else ()))
+        if not bprm.addr:
+            return ret
     k.exec.binprms.append(bprm)
     try:
         return (yield k.call("bprm_execve", bprm.addr, fd, filename, flags))
     finally:
         k.exec.binprms.remove(bprm)
-        bprm.file.put()
+        if bprm.opened:
+            bprm.file.put()
         k.mem.free(bprm.addr)
+
+
+@kernel_function(
+    "struct linux_binprm *alloc_bprm(int fd, struct filename *filename)", source="fs/exec.c", since="5.9", until="6.8"
+)
+def alloc_bprm(k: KernelFace, fd: int, filename: int) -> int:
+    """Room for what is known of the new program."""
+    bprm = k.exec.taken()
+    bprm.addr = k.mirror.binprm_memory(bprm)
+    return bprm.addr
+
+
+@kernel_function(
+    "struct linux_binprm *alloc_bprm(int fd, struct filename *filename, int flags)", source="fs/exec.c", since="6.8"
+)
+def alloc_bprm_6_8(k: KernelFace, fd: int, filename: int, flags: int) -> Body:
+    """The same, behind the open."""
+    bprm = k.exec.taken()
+    bprm.give((yield from opened(k, filename, bprm.request)))
+    bprm.addr = k.mirror.binprm_memory(bprm)
+    return bprm.addr
 
 
 @kernel_function(
@@ -116,6 +145,8 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
     """Try the formats; #! scripts name another file, a few levels deep."""
     bprm = k.exec.at(address)
     task = k.current
+    if not bprm.opened:
+        bprm.give((yield from opened(k, filename, bprm.request)))
     ask(k, "bprm_creds_for_exec", address)
     old_pid = task.pid
     for _ in range(MAX_RECURSION + 1):
@@ -128,11 +159,16 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
             return refused
         if k.security_hooks.watched:
             _measured(k, bprm)
-        if bprm.head[:2] != b"#!":
+        script = bprm.head[:2] == b"#!"
+        if not script and k.text.any_probed((), ("load_script",)):
+            yield k.call("load_script", address)
+        if not script:
             break
         if bprm.by_cloexec_fd:
             raise KernelError(ENOENT, "the interpreter could not open it: the descriptor closes on exec")
-        _load_script(k, bprm)
+        refused = yield k.call("load_script", address)
+        if refused:
+            return refused
     else:
         raise KernelError(ELOOP)
     if bprm.head[:4] != b"\x7fELF":
@@ -165,8 +201,12 @@ def _looked_into(k: KernelFace, bprm: LinuxBinprm) -> None:
         k.security_hooks.call("inode_permission", (k.vfs.inode_address(bprm.file.inode), PERMISSION_READ))
 
 
-def _load_script(k: KernelFace, bprm: LinuxBinprm) -> None:
-    """load_script(): `#! interpreter argument`."""
+@kernel_function("int load_script(struct linux_binprm *bprm)", source="fs/binfmt_script.c")
+def load_script(k: KernelFace, address: int) -> Body:
+    """`#! interpreter argument`.  ENOEXEC for another format."""
+    bprm = k.exec.at(address)
+    if bprm.head[:2] != b"#!":
+        return -ENOEXEC
     line = bprm.head[2:].split(b"\n", 1)
     if len(line) == 1 and len(bprm.head) >= 256 and not line[0].strip(b" \t").partition(b" ")[1]:
         raise KernelError(ENOEXEC)
@@ -177,8 +217,10 @@ def _load_script(k: KernelFace, bprm: LinuxBinprm) -> None:
     extra = [words[1]] if len(words) > 1 else []
     bprm.argv = [interp, *extra, bprm.filename if bprm.interp == bprm.filename else bprm.interp, *bprm.argv[1:]]
     bprm.interp = interp
-    script, bprm.file = bprm.file, k.vfs.open_exec(k, interp, AT_FDCWD, 0)
+    script = bprm.give((yield from interpreter(k, interp)))
+    assert script is not None
     script.put()
+    return 0
 
 
 @kernel_function(

@@ -150,6 +150,9 @@ def do_exit(k: KernelFace, code: int) -> Body:
     yield k.call("exit_shm", task.addr)
     yield k.call("exit_files", task.addr)
     yield k.call("exit_fs", task.addr)
+    if task.task_works:
+        yield k.call("task_work_run")
+    task.past_works = True
     if last and task.pid_ns is not None and task.pid_ns.reaper == task.tgid:
         yield from _zap_pid_ns_processes(k, task)
     if last and task.session == task.tgid:
