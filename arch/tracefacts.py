@@ -33,6 +33,8 @@ class EventFrames:
     kretprobe: Names = ("kretprobe_trace_func", "kretprobe_dispatcher")
     uprobe: Names = ()
     uretprobe: Names = ()
+    function: Names = ()  # above a traced function: of the function tracer alone
+    function_list: Names = ()  # and where others are called at that place, too
     trigger: int = 0  # left out by the stacktrace trigger
     counted: int = 0  # and by one with a count: so many fewer, for the functions that count
     option: int = 0  # by the option

@@ -23,6 +23,7 @@ TRACES = TraceFacts(
                        "rethook_trampoline_handler", "arch_rethook_trampoline_callback", "arch_rethook_trampoline"),
             uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
             uretprobe=("__uprobe_trace_func", "uretprobe_dispatcher", *_UPROBE),
+            function=("0xffffffffc0201083",), function_list=("arch_ftrace_ops_list_func",),
             trigger=1, option=1, hist=3,
         )),
         ("5.10", EventFrames(
@@ -33,6 +34,7 @@ TRACES = TraceFacts(
             kretprobe=("kretprobe_trace_func", "kretprobe_dispatcher", "__kretprobe_trampoline_handler", "trampoline_handler"),
             uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
             uretprobe=("__uprobe_trace_func", "uretprobe_dispatcher", *_UPROBE),
+            function=("0xffffffffc0002083",), function_list=("ftrace_ops_list_func",),
             trigger=1, option=1, hist=3,
         )),
     ),

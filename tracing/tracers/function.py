@@ -21,6 +21,7 @@ from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobe, Kprobes
 from tracing.record.event import TraceEvent
 from tracing.record.registry import EventRegistry
+from tracing.record.stack import frames_of
 from tracing.text.function_args import FunctionArgs
 from tracing.tracers.commands import FunctionCommands
 from tracing.tracers.functions import Functions, FunctionSet
@@ -157,9 +158,20 @@ class FunctionTracer(Tracer):
             listed = len(sites.get(address, ())) + (self.commands.count(name) if self.commands.sets else 0) > 1
             array.write(header_of(TRACE_FN, 0, listed) + pack(address, parent) + args)
             if options["func_stack_trace"]:
-                array.dump_stack(regs)
+                self._stack(regs, address, listed)
 
         return hit
+
+    def _stack(self, regs: int, address: int, listed: bool) -> None:
+        """function_stack_trace_call(): with what calls tracers on top."""
+        host, frames = self.host, frames_of(self.board)
+        above: tuple[str, ...] = ()
+        if frames is not None:
+            above = frames.function
+            if listed and frames.function_list:
+                saved = any(probe.kind != "f" for probe in self.kprobes.sites.get(address, ()))
+                above = (*frames.function_list, "ftrace_regs_call" if saved else "ftrace_call")
+        self.array.stack_entry([*map(host.frame, above), *host.stack_trace(regs)])
 
     def entry_line(self, data: bytes) -> str:
         """`vfs_write <-ksys_write`; the parent only with the print-parent option."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable
+from typing import NamedTuple
 
 from arch.cstring import c_string
 from tracing.board import Board
@@ -47,7 +48,16 @@ class Task:
     def __init__(self) -> None:
         self.depth = 0
         self.chosen = 0  # calls of functions of set_graph_function that are under way
-        self.silenced = 0  # the same of set_graph_notrace
+        self.silenced = False  # one of set_graph_notrace is: nothing below it is looked at
+
+
+class Call(NamedTuple):
+    """One of them."""
+
+    depth: int
+    begun: int  # ns
+    chosen: bool = False  # by set_graph_function
+    silences: bool = False  # by set_graph_notrace
 
 
 class GraphTracer(Tracer):
@@ -139,39 +149,45 @@ class GraphTracer(Tracer):
         return made
 
     def enter(self, instance: KretprobeInstance, name: str, address: int, regs: int) -> bool:
-        """A call; True: it is not of interest."""
+        """A call; True: it is not of interest, nor is its return."""
+        task = self.tasks.setdefault(self.host.current_task(), Task())
+        depth = task.depth
+        if task.silenced:
+            return True
+        if name in self.silent.names:
+            task.silenced = True
+            instance.data = Call(depth, 0, silences=True)
+            return False
         if not self.function.traces_task():
             return True
-        task = self.tasks.setdefault(self.host.current_task(), Task())
-        if name in self.silent.names:
-            task.silenced += 1
-        if self.chosen.names:
-            if name in self.chosen.names:
-                task.chosen += 1
-            elif not task.chosen:
-                return True
-        depth = task.depth
-        hidden = bool(task.silenced) or (self.top.max_depth and depth >= self.top.max_depth) or depth >= DEPTH_MAX
-        task.depth += 1
-        instance.data = (depth, self.array.now(), bool(hidden))
-        if not hidden and not self.array.threshold_us:
+        chosen = name in self.chosen.names
+        if self.chosen.names and not chosen and not task.chosen:
+            return True
+        if (self.top.max_depth and depth >= self.top.max_depth) or depth >= DEPTH_MAX:
+            return True
+        if not self.array.threshold_us:
             args = self.args.take(regs) if self.options.get("funcgraph-args") else b""
-            self.array.write(self.board.header_of(TRACE_GRAPH_ENT, 0, 1) + self.entry.pack(address, depth) + args)
+            record = self.board.header_of(TRACE_GRAPH_ENT, 0, 1) + self.entry.pack(address, depth) + args
+            if not self.array.write(record):
+                return True
+        task.chosen += chosen
+        task.depth += 1
+        instance.data = Call(depth, self.array.now(), chosen=chosen)
         return False
 
     def leave(self, instance: KretprobeInstance, name: str, address: int) -> None:
         """Its return."""
-        task = self.tasks.get(self.host.current_task())
-        if task is None or not isinstance(instance.data, tuple):
+        task, call = self.tasks.get(self.host.current_task()), instance.data
+        if task is None or not isinstance(call, Call):
             return
-        depth, begun, hidden = instance.data
+        if call.silences:
+            task.silenced = False
+            return
+        depth, begun = call.depth, call.begun
         task.depth = depth
-        if name in self.silent.names and task.silenced:
-            task.silenced -= 1
-        if name in self.chosen.names and task.chosen:
-            task.chosen -= 1
+        task.chosen -= call.chosen
         now = self.array.now()
-        if hidden or now - begun < self.array.threshold_us * 1000:
+        if now - begun < self.array.threshold_us * 1000:
             return
         values = (address, 0, begun, now, depth) if self.depth_last else (address, depth, 0, begun, now)
         self.array.write(self.board.header_of(TRACE_GRAPH_RET) + self.exit.pack(*values))

@@ -15,7 +15,8 @@ class BlkTracer(Tracer):
         self.options = {"blk_classic": False, "blk_cgroup": False, "blk_cgname": False}
 
     def start(self, array: Array) -> None:
-        """The trace is kept."""
+        """The trace is emptied."""
+        array.reset()
 
     def header(self, array: Array) -> str | None:
         """Only the classic format has columns."""
