@@ -411,9 +411,7 @@ class Task(TaskSlots):
         self.sas_sp = self.sas_size = self.sas_flags = 0
         self.restart: Callable[[], Body] | None = None  # for restart_syscall
         self.task_works: list[Callable[[], Steps[None]]] = []  # what others left it to do on its way back to user mode
-        self.work = self.past_works = (
-            False  # something to do before going back to user mode; exit_task_work() is behind it
-        )
+        self.work = self.past_works = False  # something to do before user mode; exit_task_work() was
         self.starving = False  # the kernel had no memory for it: the OOM killer comes
         self.signal_woken = False  # TIF_SIGPENDING: woken for a signal, which another thread may have taken since
         # thread bits
