@@ -414,7 +414,7 @@ def fput(k: FsKernel, file_addr: int) -> Body:
     def work() -> Steps[None]:
         yield k.call("____fput", file_addr)
 
-    task.task_works.insert(0, work)
+    task.task_works.appendleft(work)
     task.work = True
     return 0
 

@@ -480,7 +480,7 @@ def task_work_run(k: KernelFace) -> Body:
 def run_task_works(task: Task) -> Steps[None]:
     """The same inside another function (`yield from`)."""
     while task.task_works:
-        yield from task.task_works.pop(0)()
+        yield from task.task_works.popleft()()
 
 
 def rseq_needed(k: KernelFace, task: Task) -> bool:

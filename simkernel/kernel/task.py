@@ -6,6 +6,7 @@ programs, crash dumps) is in kernel memory and is updated whenever it changes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -41,7 +42,6 @@ RLIMITS = {  # RLIMIT_*: (soft, hard); include/asm-generic/resource.h, INIT_RLIM
     7: (1024, 4096), 8: (8 << 20, 8 << 20), 9: (-1, -1), 10: (-1, -1), 11: (4096, 4096), 12: (819200, 819200),
     13: (0, 0), 14: (0, 0), 15: (-1, -1),
 }  # fmt: skip
-
 
 # A running body: [send, conversion of the pending call's result, generator, function name].  engine.py
 Frame = list[Any]
@@ -410,7 +410,7 @@ class Task(TaskSlots):
         self.saved_blocked: int | None = None  # restore after sigsuspend and the like
         self.sas_sp = self.sas_size = self.sas_flags = 0
         self.restart: Callable[[], Body] | None = None  # for restart_syscall
-        self.task_works: list[Callable[[], Steps[None]]] = []  # what others left it to do on its way back to user mode
+        self.task_works: deque[Callable[[], Steps[None]]] = deque()  # left to do on its way back to user mode
         self.work = self.past_works = False  # something to do before user mode; exit_task_work() was
         self.starving = False  # the kernel had no memory for it: the OOM killer comes
         self.signal_woken = False  # TIF_SIGPENDING: woken for a signal, which another thread may have taken since
