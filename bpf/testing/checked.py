@@ -19,6 +19,7 @@ from bpf.isa.insn import BPF_PSEUDO_CALL, Insn
 from bpf.maps.array import VALUES, ArrayMap, FdArrayMap
 from bpf.maps.base import STRUCT_BPF_MAP_SIZE, XSK_MAP, BpfMap
 from bpf.maps.net import XskMap
+from bpf.maps.storage import CgroupStorageMap
 from bpf.run.interpreter import BPF_FRAME_SIZE, Program, Registers
 
 FRAME_BYTES = 512 + 64  # what a function may use, and what inlined loops keep below it
@@ -205,6 +206,11 @@ def _map_ranges(found: BpfMap, special: set[int]) -> list[tuple[int, int]]:
     if isinstance(found, FdArrayMap):
         special.add(found.address)
         return [(found.address + VALUES, found.address + VALUES + found.max_entries * 8)]
+    if isinstance(found, CgroupStorageMap):  # bpf_cgroup_storages_alloc(): a test run's own, made before it begins
+        address = found.element(0, 0)
+        special.add(address)
+        own = found.of_this_cpu(address)
+        return [(own, own + found.value_size)]
     if isinstance(found, XskMap):  # a lookup is part of the program
         return [(found.address + XSK_MAP, found.address + XSK_MAP + found.max_entries * 8)]
     return []

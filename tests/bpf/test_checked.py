@@ -55,11 +55,9 @@ def test_the_kernels_own_programs_about_maps():
     rng = soundness.random.Random(1)
     pool, definitions = soundness.seeds(rng), soundness.json.loads(soundness.MAPS_FILE.read_text())["maps"]
     options = soundness.Options(soundness.KernelVersion.parse("6.1"), run=True)
-    wanted = [
-        row
-        for row in pool
-        if set(row.get("maps", {})) & {"fixup_map_xskmap", "fixup_map_sockmap", "fixup_map_sockhash"}
-    ]
+    names = {"fixup_map_xskmap", "fixup_map_sockmap", "fixup_map_sockhash"}
+    names |= {"fixup_cgroup_storage", "fixup_percpu_cgroup_storage"}
+    wanted = [row for row in pool if set(row.get("maps", {})) & names]
     assert len(wanted) > 5
     found = [soundness.check(row, options, definitions, rng) for row in wanted]
     assert [wrong for _, wrong in found if wrong] == []
