@@ -125,7 +125,7 @@ def sys_dup2(k: FsKernel, oldfd: int, newfd: int) -> Body:
     return (yield k.call("ksys_dup3", oldfd, newfd, 0))
 
 
-@syscall("dup3", "unsigned int oldfd, unsigned int newfd, int flags", source="fs/file.c", jumps=True)
+@syscall("dup3", "unsigned int oldfd, unsigned int newfd, int flags", source="fs/file.c")
 def sys_dup3(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
     """dup3(2)."""
     return (yield k.call("ksys_dup3", oldfd, newfd, flags))

@@ -64,7 +64,7 @@ def semaphores(u: Calls) -> Story:
 
 def tmpfs_names(u: Calls) -> Story:
     yield u.mkdir("/tmp/d", 0o700)
-    yield u.mount("none", "/tmp/d", "tmpfs", 0, "nr_inodes=0")
+    yield u.mount("none", "/tmp/d", "tmpfs", 0, "nr_inodes=0,size=0")
     for i in FOREVER:
         if (yield u.symlink("x" * 2000, f"/tmp/d/{i}")) < 0:
             break
