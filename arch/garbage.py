@@ -9,6 +9,22 @@ from itertools import count
 
 KEPT_BETWEEN = 8  # what is kept without a search until all is searched: dead machines, about 3 MB each
 _kept = count(1)
+# An item for each hold() that goes on: to ask Python how much is frozen is a walk over all of it.
+_held: list[None] = []
+
+
+def hold() -> None:
+    """What there is now is not searched until release(): a search writes into every object, and so copies the page that
+    a child of fork(2) shares."""
+    _held.append(None)
+    gc.freeze()
+
+
+def release() -> None:
+    """The end of a hold(); what others hold is searched only when the last of them ends."""
+    _held.pop()
+    if not _held:
+        gc.unfreeze()
 
 
 @contextmanager
@@ -26,7 +42,7 @@ def unsearched(kept: bool = False) -> Iterator[None]:
     finally:
         if searched:
             # What was made counts as old: else the next object made begins the search.
-            if kept and not gc.get_freeze_count():
+            if kept and not _held:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -10,7 +10,6 @@ a few milliseconds, and whatever it does is gone when it ends.  What comes back 
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import select
 import signal
@@ -21,6 +20,7 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from arch.abi.prctl import PR_SET_PDEATHSIG
+from arch.garbage import hold, release
 from simkernel.machine import Machine
 from simkernel.packed import ChildError, packed, unpacked
 
@@ -64,7 +64,8 @@ class Template:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        gc.freeze()  # the search for garbage would write into every object, and so copy its page
+        hold()
+        self._holds = True
 
     def start(self, function: Callable[[Machine], T]) -> Child[T]:
         """A child that works on `function(machine)`; several may work at the same time."""
@@ -86,7 +87,9 @@ class Template:
     def close(self) -> None:
         """Free the template's machine.  Children go on."""
         self.machine.close()
-        gc.unfreeze()
+        if self._holds:
+            self._holds = False
+            release()
 
     def __enter__(self) -> Template:
         return self

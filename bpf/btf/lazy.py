@@ -24,6 +24,8 @@ from bpf.btf.codec import (
     sections,
 )
 
+ASKED_MOST = 4096  # names whose types are remembered, those that are not there included: objects choose them
+
 
 @lru_cache(maxsize=4)
 def read_kernel_btf(data: bytes, pointer_size: int) -> Btf:
@@ -129,10 +131,21 @@ class IndexedBtf(Btf):
                 found.setdefault(name, []).append(number)
         return found
 
+    @cached_property
+    def _asked(self) -> dict[bytes, list[int]]:
+        """What `_ids` has answered: each program's verification asks for the same few names."""
+        return {}
+
     def _ids(self, name: bytes) -> list[int]:
         """Types of this name, in the order of ids; each name is in the string section once."""
-        at = self.raw_strings.find(b"\0" + name + b"\0") if name else -1
-        return self._named.get(at + 1, []) if at >= 0 else []
+        known = self._asked.get(name)
+        if known is None:
+            at = self.raw_strings.find(b"\0" + name + b"\0") if name else -1
+            known = self._named.get(at + 1, []) if at >= 0 else []
+            if len(self._asked) >= ASKED_MOST:
+                self._asked.clear()
+            self._asked[name] = known
+        return known
 
     def find(self, name: str, kind: Kind | None = None) -> int:
         ids = self._ids(name.encode("utf-8", "surrogateescape"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import os
 import signal
 import socket
@@ -20,6 +19,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from arch.abi.prctl import PR_SET_CHILD_SUBREAPER
+from arch.garbage import hold
 from arch.native import Word
 from arch.native.steps import Step
 from arch.steps import NO_TICK, InstructionWatch
@@ -343,7 +343,7 @@ class Debuggee:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        gc.freeze()  # the search for garbage would write into every object, and so copy its page
+        hold()
         return os.fork()
 
     def _end(self) -> NoReturn:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import gc
 
-from arch.garbage import unsearched
+import pytest
+
+from arch import garbage
+from arch.garbage import hold, release, unsearched
 
 
-def test_what_is_made_meanwhile_is_not_searched() -> None:
+def test_what_is_made_meanwhile_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     searches: list[str] = []
 
     def heard(phase: str, info: dict[str, int]) -> None:
         searches.append(phase)
 
     assert gc.isenabled()
-    gc.unfreeze()  # what commands that ran in this process have kept
+    monkeypatch.setattr(garbage, "_held", [])  # what commands that ran in this process have kept
+    gc.unfreeze()
     gc.collect()
     gc.callbacks.append(heard)
     try:
@@ -27,3 +31,19 @@ def test_what_is_made_meanwhile_is_not_searched() -> None:
     assert gc.isenabled()
     assert not gc.get_freeze_count()
     assert len(kept) and len(after)
+
+
+def test_what_is_held_stays_unsearched_over_boots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "_held", [])
+    gc.unfreeze()
+    hold()
+    hold()
+    try:
+        with unsearched(kept=True):
+            pass
+        assert gc.get_freeze_count()
+        release()
+        assert gc.get_freeze_count()  # by the other
+    finally:
+        release()
+    assert not gc.get_freeze_count()

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import gc
 import json
 import mmap
 import os
@@ -32,6 +31,7 @@ import arch.hostmap
 import arch.memory
 import arch.native
 import simkernel
+from arch.garbage import hold
 from bpf.helpers import HELPERS, Runtime, load_all
 from bpf.helpers.native import native_call
 from bpf.isa.insn import Insn
@@ -312,7 +312,7 @@ def campaign(architecture: str, tier: str, first: int, count: int, seed: int) ->
     outcomes: Counter[str] = Counter()
     canary = Canary()
     m, *programs = boot(architecture)
-    gc.freeze()
+    hold()
     for number in range(first, first + count):
         rng = random.Random(f"{architecture} {tier} {seed} {number}")
         outcome = forked(m, tuple(programs), canary, rng, tier)

@@ -36,7 +36,7 @@ from pathlib import Path
 
 from bpf_selftests_page import PAGE, Kept, write_page
 from elftools.elf.elffile import ELFFile
-from foreign_packages import cache, unpack
+from foreign_packages import cache, fresh_make, unpack
 
 SOURCE = "linux-source-6.1"
 PARTS = "Makefile tools scripts include arch/x86/include kernel/bpf kernel/trace usr/include"
@@ -116,7 +116,7 @@ def build(folder: Path, btf: Path) -> None:
         *RUNNERS,
     ]
     with (folder / "build.log").open("w") as log:
-        done = subprocess.run(command, cwd=folder, stdout=log, stderr=log)
+        done = subprocess.run(command, cwd=folder, stdout=log, stderr=log, env=fresh_make())
     if done.returncode:
         raise SystemExit(f"the suite does not build: {folder}/build.log")
 

@@ -37,6 +37,14 @@ def cache() -> Path:
     return Path(os.environ.get("SIMKERNEL_TEST_CACHE") or Path(home) / "simkernel-tests")
 
 
+def fresh_make() -> dict[str, str]:
+    """Our environment for a `make` that shall not know of the one it may be run by.
+
+    The kernel's selftests take MAKELEVEL for a sign that somebody above has said where to write, and else write into /.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
+
+
 def path(package: str, architecture: str) -> Path | None:
     """The unpacked package's root, or None where it was not fetched."""
     root = cache() / f"{package}_{architecture}"

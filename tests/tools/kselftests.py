@@ -36,7 +36,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from foreign_packages import cache, unpack
+from foreign_packages import cache, fresh_make, unpack
 from kselftests_rows import ALONE, ARGUMENTS, HELPERS, NOT_RUN, REASONS, SUITES
 
 SOURCE = "linux-source-6.1"
@@ -65,11 +65,12 @@ def suite() -> Path:
         subprocess.run(["tar", "xJf", packed, "-C", root, "--strip-components=1", *names], check=True)
         packed.unlink()
         with (root / "build.log").open("w") as log:
-            subprocess.run(["make", "headers"], cwd=root, stdout=log, stderr=log, check=True)
+            env = fresh_make()
+            subprocess.run(["make", "headers"], cwd=root, stdout=log, stderr=log, check=True, env=env)
             for row in SUITES:
                 words = ["make", "-k", "-C", row.name, STATIC, *row.make]
                 subprocess.run(
-                    words, cwd=tests, stdout=log, stderr=log, check=False
+                    words, cwd=tests, stdout=log, stderr=log, check=False, env=env
                 )  # what does not build statically is left out
                 for command in row.build:
                     subprocess.run(command, cwd=tests / row.name, shell=True, stdout=log, stderr=log, check=False)

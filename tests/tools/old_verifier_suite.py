@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from bpf_selftests import BPF
-from foreign_packages import cache, unpack
+from foreign_packages import cache, fresh_make, unpack
 from version_suites import CHANCE, Answers, ask_real, compare
 
 SOURCE = "linux-source-5.10"
@@ -51,7 +51,7 @@ def program(root: Path) -> Path:
         return made
     built.mkdir(exist_ok=True)
     flags = ["-C", lib / "bpf", f"OUTPUT={built}/", f"{built}/libbpf.a", "EXTRA_CFLAGS=-Wno-error"]
-    subprocess.run(["make", *flags], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["make", *flags], check=True, stdout=subprocess.DEVNULL, env=fresh_make())
     lines = [f'#include "../{test.relative_to(folder)}"\n' for test in sorted((folder / "verifier").glob("*.c"))]
     (folder / "verifier/tests.h").write_text("".join(["#ifdef FILL_ARRAY\n", *lines, "#endif\n"]))
     headers = built / "include/bpf"

@@ -98,6 +98,7 @@ def warm_up() -> None:
     import importlib
 
     import simkernel
+    from arch.garbage import hold
     from simkernel.cli import COMMANDS
 
     for module, _, _ in COMMANDS.values():
@@ -107,7 +108,7 @@ def warm_up() -> None:
         m.load(samples / "obj" / "x86_64" / "writes.bpf.o").attach()
         m.run([m.install(samples / "bin" / "x86_64" / "hello")])
     gc.collect()
-    gc.freeze()
+    hold()
 
 
 def watch(peer: socket.socket) -> NoReturn:
