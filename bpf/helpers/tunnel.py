@@ -1,7 +1,7 @@
-"""Tunnels of packets: where one is to be sent, as a program says it.  net/core/filter.c of Linux 6.1.
+"""Tunnels of packets: where one is to be sent, as a program says it, and where it came from.  net/core/filter.c of Linux 6.1.
 
 What is set stands in a struct metadata_dst that the kernel has for the programs of one CPU, and the packet points to it:
-`skb->_skb_refdst`.  No device here sends through a tunnel; a program finds what another one has set.
+`skb->_skb_refdst`.  A device that takes its keys from programs sends by it; of what such a device received, it has made one.
 """
 
 from __future__ import annotations
@@ -9,29 +9,46 @@ from __future__ import annotations
 import struct
 
 from arch.abi.errno import EINVAL, ENOENT, ENOMEM, EPROTO
-from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.helpers import Runtime, prototype
 from bpf.helpers.packet import fill
 from bpf.packet.skbuff import SkBuff
+from bpf.packet.tunnel_info import (
+    IP_TUNNEL_INFO_IPV6,
+    IP_TUNNEL_INFO_TX,
+    IP_TUNNEL_OPTS_MAX,
+    ROOM,
+    SKB_DST_NOREF,
+    TUNNEL_CSUM,
+    TUNNEL_DONT_FRAGMENT,
+    TUNNEL_KEY,
+    TUNNEL_NOCACHE,
+    TUNNEL_OPTIONS_PRESENT,
+    TUNNEL_SEQ,
+    TunnelInfo,
+    load,
+)
 
-# include/net/ip_tunnels.h: bits of ip_tunnel_key.tun_flags, big-endian there
-TUNNEL_CSUM, TUNNEL_KEY, TUNNEL_SEQ, TUNNEL_DONT_FRAGMENT, TUNNEL_NOCACHE = 0x1, 0x4, 0x8, 0x100, 0x2000
-IP_TUNNEL_OPTS_MAX = 255
 IPV6_FLOWLABEL_MASK = 0xFFFFF
 TUNNEL_KEY_FORMAT = "I16sBBHI16s"  # struct bpf_tunnel_key: id, remote address, tos, ttl, flags, label, local address
 TUNNEL_KEY_SIZE = 44
 OLD_SIZES = (8, 22, 24, 28)  # as it was in older headers
-# How a struct ip_tunnel_info is kept: its family and flags, a whole struct bpf_tunnel_key, how many bytes of options, and these.
-TUNNEL_INFO = "II"
-OPTIONS = 8 + TUNNEL_KEY_SIZE
-ROOM = OPTIONS + 4 + IP_TUNNEL_OPTS_MAX + 1
-NO_OPTIONS = U32_MAX
 
 
-def _info(rt: Runtime, skb: SkBuff) -> int:
-    """skb_tunnel_info(): 0 without."""
-    return rt.bpf.tunnel if rt.bpf.tunnel and skb.get("_skb_refdst") & ~1 == rt.bpf.tunnel else 0
+def _at(skb: SkBuff) -> int:
+    """skb_metadata_dst(): 0 without."""
+    return skb.get("_skb_refdst") & ~SKB_DST_NOREF
+
+
+def _info(rt: Runtime, skb: SkBuff) -> TunnelInfo | None:
+    """skb_tunnel_info()."""
+    at = _at(skb)
+    return load(rt.mem, at) if at else None
+
+
+def _turned(rt: Runtime, address: bytes) -> bytes:
+    """An address between the network's order and that of struct bpf_tunnel_key, which has IPv4's as numbers."""
+    return address[::-1] if len(address) == 4 and rt.mem.byteorder == "little" else address
 
 
 @prototype(
@@ -53,18 +70,16 @@ def bpf_skb_set_tunnel_key(rt: Runtime, skb_at: int, source: int, size: int, fla
     if extension or (label and not six):
         return -EINVAL
     if not six:
-        remote, local = remote[:4].ljust(16, b"\0"), local[:4].ljust(16, b"\0")
-    if not rt.bpf.tunnel:
-        rt.bpf.tunnel = rt.mem.alloc(ROOM, 64)
+        remote, local = _turned(rt, remote[:4]), _turned(rt, local[:4])
     told = TUNNEL_KEY | TUNNEL_NOCACHE
     told |= 0 if flags & uapi.BPF_F_ZERO_CSUM_TX else TUNNEL_CSUM
     told |= TUNNEL_DONT_FRAGMENT if flags & uapi.BPF_F_DONT_FRAGMENT else 0
     told |= TUNNEL_SEQ if flags & uapi.BPF_F_SEQ_NUMBER else 0
-    # Whoever asks is at the other end: what is remote to the one is local to the other.
-    kept = struct.pack(order + TUNNEL_KEY_FORMAT, number, local, tos, ttl, 0, label & IPV6_FLOWLABEL_MASK, remote)
-    rt.mem.write(
-        rt.bpf.tunnel, struct.pack(order + TUNNEL_INFO, six, told) + kept + struct.pack(order + "I", NO_OPTIONS)
-    )
+    mode = IP_TUNNEL_INFO_TX | (IP_TUNNEL_INFO_IPV6 if six else 0)
+    if not rt.bpf.tunnel:
+        rt.bpf.tunnel = rt.mem.alloc(ROOM, 64)
+    info = TunnelInfo(local, remote, number, tos, ttl, label & IPV6_FLOWLABEL_MASK, told, mode)
+    info.store(rt.mem, rt.bpf.tunnel)
     SkBuff(rt.host, skb_at).set("_skb_refdst", rt.bpf.tunnel)
     return 0
 
@@ -79,16 +94,20 @@ def bpf_skb_set_tunnel_key(rt: Runtime, skb_at: int, source: int, size: int, fla
 def bpf_skb_get_tunnel_key(rt: Runtime, skb_at: int, to: int, size: int, flags: int) -> int:
     """Through which tunnel the packet came, or is to go.  EINVAL: none; EPROTO: it is of the other family."""
     info = _info(rt, SkBuff(rt.host, skb_at))
-    if not info or flags & ~(uapi.BPF_F_TUNINFO_IPV6 | uapi.BPF_F_TUNINFO_FLAGS):
+    if info is None or flags & ~(uapi.BPF_F_TUNINFO_IPV6 | uapi.BPF_F_TUNINFO_FLAGS):
         return fill(rt, to, size, EINVAL)
-    six, told = (rt.mem.read_uint(info + at, 4) for at in (0, 4))
-    if six != flags & uapi.BPF_F_TUNINFO_IPV6:
+    if info.six != bool(flags & uapi.BPF_F_TUNINFO_IPV6):
         return fill(rt, to, size, EPROTO)
-    if size != TUNNEL_KEY_SIZE and (size not in OLD_SIZES or (size == OLD_SIZES[0] and six)):
+    if size != TUNNEL_KEY_SIZE and (size not in OLD_SIZES or (size == OLD_SIZES[0] and info.six)):
         return fill(rt, to, size, EINVAL)
-    kept = bytearray(rt.mem.read(info + 8, TUNNEL_KEY_SIZE))
+    # Whoever asks is at the other end: what a packet came from is remote, where it went to is local.
+    order = ">" if rt.mem.byteorder == "big" else "<"
+    remote, local = _turned(rt, info.source), _turned(rt, info.destination)
+    kept = bytearray(
+        struct.pack(order + TUNNEL_KEY_FORMAT, info.number, remote, info.tos, info.ttl, 0, info.label, local)
+    )
     if flags & uapi.BPF_F_TUNINFO_FLAGS:
-        kept[22:24] = told.to_bytes(2, "big")
+        kept[22:24] = info.flags.to_bytes(2, "big")
     rt.mem.write(to, bytes(kept[:size]))
     return 0
 
@@ -103,12 +122,12 @@ def bpf_skb_get_tunnel_key(rt: Runtime, skb_at: int, to: int, size: int, flags: 
 def bpf_skb_get_tunnel_opt(rt: Runtime, skb_at: int, to: int, size: int) -> int:
     """The tunnel's options: how many bytes they are.  ENOENT, ENOMEM."""
     info = _info(rt, SkBuff(rt.host, skb_at))
-    length = rt.mem.read_uint(info + OPTIONS, 4) if info else NO_OPTIONS
-    if length == NO_OPTIONS:
+    if info is None or not info.flags & TUNNEL_OPTIONS_PRESENT:
         return fill(rt, to, size, ENOENT)
+    length = len(info.options)
     if size < length:
         return fill(rt, to, size, ENOMEM)
-    rt.mem.write(to, bytes(rt.mem.read(info + OPTIONS + 4, length)).ljust(size, b"\0"))
+    rt.mem.write(to, info.options.ljust(size, b"\0"))
     return length
 
 
@@ -121,11 +140,13 @@ def bpf_skb_get_tunnel_opt(rt: Runtime, skb_at: int, to: int, size: int) -> int:
 )
 def bpf_skb_set_tunnel_opt(rt: Runtime, skb_at: int, source: int, size: int) -> int:
     """Options of the tunnel that a program has set, whole words.  EINVAL, ENOMEM."""
-    info = _info(rt, SkBuff(rt.host, skb_at))
-    if not info or size & 3:
+    skb = SkBuff(rt.host, skb_at)
+    info = _info(rt, skb)
+    if info is None or _at(skb) != rt.bpf.tunnel or size & 3:
         return -EINVAL
     if size > IP_TUNNEL_OPTS_MAX:
         return -ENOMEM
-    rt.mem.write_uint(info + OPTIONS, 4, size)
-    rt.mem.write(info + OPTIONS + 4, bytes(rt.mem.read(source, size)))
+    info.options = bytes(rt.mem.read(source, size))
+    info.flags |= TUNNEL_OPTIONS_PRESENT if size else 0
+    info.store(rt.mem, rt.bpf.tunnel)
     return 0

@@ -75,10 +75,11 @@ from simkernel.net.ipv6 import raw as raw6
 from simkernel.net.ipv6 import udp as udp6
 from simkernel.net.ipv6.route import route_input as route_input6
 from simkernel.net.ipv6.route import route_output as route_output6
-from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc
+from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc, tunnel_kinds, udp_tunnel_kinds
 from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.netlink.announce import Announcer
 from simkernel.net.sched import netem
+from simkernel.net.tunnels import geneve, ip_gre, ip_tunnel, ipip, vxlan
 from simkernel.net.unix import connect as unix_connect
 from simkernel.net.unix import garbage as unix_garbage
 from simkernel.net.unix import transfer as unix_transfer
@@ -89,7 +90,7 @@ DECLARED = (
     device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
     raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt,
     netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, tcp_ipv6,
-    af_inet6,
+    af_inet6, ip_tunnel, ip_gre, ipip, vxlan, geneve, tunnel_kinds, udp_tunnel_kinds,
 )  # fmt: skip
 
 NETLINK = (sock_diag, genetlink)  # protocols of netlink that register themselves
@@ -103,7 +104,9 @@ def install(k: NetKernel) -> None:
     k.net = Network(k.random, k.seed, Charges(layout_of(k.types), k.version))
     k.net.backlog_napi = k.new("struct napi_struct").addr
     k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
-    k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy()}
+    k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy(), "vxlan": vxlan.Vxlan(k), "geneve": geneve.Geneve(k)}
+    for kind, xmit, ethernet in ip_tunnel.KINDS:
+        k.net.kinds[kind] = ip_tunnel.TunnelKind(kind, xmit, ethernet)
     k.net.solicitors = {AF_INET: arp.Arp(k), AF_INET6: ndisc.Ndisc(k)}
     k.net.ways = {
         IN_ADDR_SIZE: lambda dev, source, to, mark: route_output(k, dev.net, Flow(to, source, dev.ifindex, mark=mark)),

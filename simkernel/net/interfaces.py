@@ -83,7 +83,7 @@ Query = Callable[[NetKernel, NetDevice], bytes]
 QUERIES: dict[int, Query] = {
     SIOCGIFFLAGS: lambda k, d: (dev_get_flags(d) & IFREQ_FLAGS).to_bytes(2, k.mem.byteorder),
     SIOCGIFMTU: lambda k, d: d.mtu.to_bytes(4, k.mem.byteorder),
-    SIOCGIFHWADDR: lambda k, d: d.hardware_type.to_bytes(2, k.mem.byteorder) + d.mac + bytes(8),
+    SIOCGIFHWADDR: lambda k, d: d.hardware_type.to_bytes(2, k.mem.byteorder) + d.mac.ljust(14, b"\0"),
     SIOCGIFINDEX: lambda k, d: d.ifindex.to_bytes(4, k.mem.byteorder),
     SIOCGIFMETRIC: lambda k, d: bytes(4),
     SIOCGIFTXQLEN: lambda k, d: d.tx_queue_len.to_bytes(4, k.mem.byteorder),

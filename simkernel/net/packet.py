@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ENOBUFS, ENODEV, ENXIO
-from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
+from arch.abi.inet import ETH_HLEN, ETH_P_IP, ETH_P_IPV6, PACKET_OUTGOING
 from arch.abi.packet import (
     PACKET_AUXDATA,
     PACKET_QDISC_BYPASS,
@@ -57,7 +57,7 @@ def packet_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body
     packet, sock = k.net.skbs[skb], k.net.socks[pt]
     if packet.data > packet.mac_header() and packet.pkt_type() != PACKET_OUTGOING:
         packet.push(packet.data - packet.mac_header())
-    if sock.type == SOCK_DGRAM:
+    if sock.type == SOCK_DGRAM and packet.device.ethernet:
         packet.pull(ETH_HLEN)
     ret = yield from queue_or_drop(k, sock, packet)
     sock.packets_seen += bool(sock.receive_queue) and sock.receive_queue[-1] is packet
@@ -82,10 +82,16 @@ def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         to = message.name[12:18] if len(message.name) >= 18 else dev.broadcast
         skb.reset_network_header()
         skb.set_protocol(int.from_bytes(message.name[2:4], "big") if message.name else sk.protocol)
-        skb.push_header(to, dev.mac)
+        if dev.ethernet:
+            skb.push_header(to, dev.mac)
         return (yield from _transmit(k, sk, skb, length))
-    skb.set_network_header(ETH_HLEN)
-    skb.set_protocol(int.from_bytes(message.data[12:14], "big"))
+    if dev.ethernet:
+        skb.set_network_header(ETH_HLEN)
+        skb.set_protocol(int.from_bytes(message.data[12:14], "big"))
+    else:  # packet_parse_headers(): what the sender says, or what the header in front looks like
+        skb.reset_network_header()
+        said = int.from_bytes(message.name[2:4], "big") if message.name else sk.protocol
+        skb.set_protocol(said or {4: ETH_P_IP, 6: ETH_P_IPV6}.get(message.data[0] >> 4, 0))
     return (yield from _transmit(k, sk, skb, length))
 
 

@@ -266,6 +266,7 @@ def __dev_forward_skb(k: NetKernel, dev: int, skb: int) -> Body:
 def scrub(packet: Skb, crossing: bool) -> None:
     """skb_scrub_packet(): what a packet must not take along into another device or namespace."""
     packet.dst = None
+    packet.drop_metadata()
     packet.set("skb_iif", 0)
     if crossing:
         packet.set_owner(None)

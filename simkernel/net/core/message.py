@@ -129,9 +129,7 @@ class Message:
             + packet.protocol().to_bytes(2, "big")
             + (dev.ifindex if dev else 0).to_bytes(4, order)
             + (dev.hardware_type if dev else ARPHRD_ETHER).to_bytes(2, order)
-            + bytes((packet.pkt_type(), 6))
-            + packet.mem.read(packet.mac_header() + 6, 6)
-            + b"\0\0"
+            + (_ethernet_source(packet) if dev is None or dev.ethernet else bytes((packet.pkt_type(),)) + bytes(9))
         )
 
     def controls(self) -> Iterator[tuple[int, int, bytes]]:
@@ -182,3 +180,8 @@ class Message:
             yield self.k.call("consume_skb", packet.addr)
         self.scatter(copied)
         return len(body) if flags & MSG_TRUNC else len(copied)
+
+
+def _ethernet_source(packet: Skb) -> bytes:
+    """The end of a struct sockaddr_ll: eth_header_parse()."""
+    return bytes((packet.pkt_type(), 6)) + bytes(packet.mem.read(packet.mac_header() + 6, 6)) + b"\0\0"

@@ -21,6 +21,7 @@ from simkernel.net.core.lwtstate import LwtState
 
 STATISTICS = (
     "rx_packets", "rx_bytes", "rx_errors", "rx_dropped", "multicast", "tx_packets", "tx_bytes", "tx_errors", "tx_dropped",
+    "collisions", "rx_length_errors", "rx_crc_errors", "rx_frame_errors", "rx_fifo_errors", "tx_aborted_errors", "tx_carrier_errors", "tx_fifo_errors",
 )  # fmt: skip
 ETH_MIN_MTU, ETH_MAX_MTU = 68, 65535
 TX_QUEUE_LEN = 1000
@@ -68,12 +69,19 @@ class LinkKind:
     local = False  # NETIF_F_NETNS_LOCAL: stays in its namespace
     removable = True  # `ip link del`
     native_xdp = False  # ndo_bpf()
+    ethernet = True  # its frames have an Ethernet header, else none at all
+    addr_len = 6  # bytes of a link-layer address
+    hard_header_len = 14
 
     def opened(self, dev: NetDevice) -> None:
-        """ndo_open()."""
+        """ndo_open().  KernelError."""
 
     def stopped(self, dev: NetDevice) -> None:
         """ndo_stop()."""
+
+    def iflink(self, dev: NetDevice) -> int | None:
+        """ndo_get_iflink(): the device below, 0 for none; None: it is its own."""
+        return None
 
     def mtu_changed(self, dev: NetDevice) -> None:
         """ndo_change_mtu(), when it is done."""
@@ -412,7 +420,7 @@ class NetDevice:
     @property
     def ethernet(self) -> bool:
         """Its frames have an Ethernet header."""
-        return True
+        return self.kind.ethernet
 
     def __repr__(self) -> str:
         return f"NetDevice({self.name!r})"

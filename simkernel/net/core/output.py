@@ -40,6 +40,9 @@ def copy_for_ourselves(k: NetKernel, net: int, sk: int, packet: Skb, protocol: i
 def to_neighbour(k: NetKernel, packet: Skb, way: Dst, at: int, size: int) -> Call:
     """neigh_output(): to be yielded at once.  Without a gateway the next one's address is `size` bytes at `at` of the header."""
     dev = way.dev
+    if not dev.ethernet:  # neigh_direct_output(): nothing is put before it
+        packet.reset_mac_header()
+        return k.call("__dev_queue_xmit", packet.addr, 0)
     if dev.loopback:
         packet.push_header(dev.mac, dev.mac)
         return k.call("__dev_queue_xmit", packet.addr, 0)

@@ -65,10 +65,10 @@ def store(k: NetKernel, dev: NetDevice) -> None:
     k.mem.write(view.address_of("broadcast"), dev.broadcast)
     for member, value in (
         ("ifindex", dev.ifindex), ("mtu", dev.mtu), ("flags", dev.flags), ("type", dev.hardware_type),
-        ("min_mtu", dev.min_mtu), ("max_mtu", dev.max_mtu), ("addr_len", ETH_ALEN), ("group", dev.group),
+        ("min_mtu", dev.min_mtu), ("max_mtu", dev.max_mtu), ("addr_len", dev.kind.addr_len), ("group", dev.group),
         ("operstate", dev.operstate), ("link_mode", dev.link_mode), ("num_tx_queues", dev.queues[0]),
         ("num_rx_queues", dev.queues[1]), ("real_num_tx_queues", dev.queues[0]), ("real_num_rx_queues", dev.queues[1]),
-        ("tx_queue_len", dev.tx_queue_len), ("hard_header_len", 14), ("min_header_len", 14), ("gflags", dev.gflags),
+        ("tx_queue_len", dev.tx_queue_len), ("hard_header_len", dev.kind.hard_header_len), ("min_header_len", dev.kind.hard_header_len), ("gflags", dev.gflags),
         ("name_assign_type", dev.assign_type), ("reg_state", 1), ("nd_net.net", dev.net.addr), ("features", dev.features),
     ):  # fmt: skip
         if k.types.has_member("struct net_device", member):
@@ -120,6 +120,7 @@ def register_netdevice(
     hardware_type: int = ARPHRD_ETHER,
     ifindex: int = 0,
     limits: tuple[int, int] = (68, 65535),
+    broadcast: bytes = b"\xff" * ETH_ALEN,
 ) -> NetDevice:
     """A device in a namespace, down.  EINVAL, EEXIST, EBUSY."""
     name = _free_name(k, net, name)
@@ -128,7 +129,7 @@ def register_netdevice(
     view = k.new("struct net_device")
     view.dev_addr = k.mem.alloc(32)
     dev = NetDevice(
-        view.addr, net, name, ifindex or new_index(net), kind, mac or random_mac(k), b"\xff" * ETH_ALEN, mtu, flags,
+        view.addr, net, name, ifindex or new_index(net), kind, mac or random_mac(k), broadcast, mtu, flags,
         hardware_type, *limits,
     )  # fmt: skip
     dev.mac_assign_type = NET_ADDR_PERM if mac else NET_ADDR_RANDOM
@@ -202,8 +203,12 @@ def netdev_state_change(k: NetKernel, dev: NetDevice) -> None:
 def dev_open(k: NetKernel, dev: NetDevice) -> None:
     """__dev_open()."""
     dev.flags |= IFF_UP
+    try:
+        dev.kind.opened(dev)
+    except KernelError:
+        dev.flags &= ~IFF_UP
+        raise
     dev.opened = True
-    dev.kind.opened(dev)
 
 
 def dev_close(k: NetKernel, dev: NetDevice) -> None:

@@ -21,6 +21,7 @@ from bpf.packet.skbuff import (
     shinfo_room,
     skb_data_align,
 )
+from bpf.packet.tunnel_info import ROOM, SKB_DST_NOREF, TunnelInfo, load
 from simkernel.kernel.face import KernelFace
 from simkernel.net.core.lwtstate import LwtState
 from simkernel.net.core.netns import NetDevice, Route
@@ -76,6 +77,7 @@ class Skb(SkBuff):
         self.redirected = False  # XDP has seen it: skb->redirected
         self.fragment_size = 0  # IPCB(skb)->frag_max_size
         self.destructor: Callable[[], None] | None = None  # told when it is freed, or its owner lets it go
+        self.metadata = 0  # the struct metadata_dst that is this packet's own
         self.assigned: Owner | None = None  # a sock that a program has chosen (bpf_sk_assign)
 
     @classmethod
@@ -110,6 +112,26 @@ class Skb(SkBuff):
         self.orphan()
         self.sk = sk
         self.set("sk", sk.addr if sk else 0)
+
+    @property
+    def tunnel(self) -> TunnelInfo | None:
+        """skb_tunnel_info()."""
+        at = self.get("_skb_refdst") & ~SKB_DST_NOREF
+        return load(self.mem, at) if at else None
+
+    def set_tunnel(self, info: TunnelInfo) -> None:
+        """skb_dst_set() of a tun_rx_dst()."""
+        self.drop_metadata()
+        self.metadata = self.mem.alloc(ROOM, 64)
+        info.store(self.mem, self.metadata)
+        self.set("_skb_refdst", self.metadata)
+
+    def drop_metadata(self) -> None:
+        """skb_dst_drop() of a struct metadata_dst, its own or the programs'."""
+        self.set("_skb_refdst", 0)
+        if self.metadata:
+            self.mem.free(self.metadata)
+            self.metadata = 0
 
     def orphan(self) -> None:
         """skb_orphan(), as far as somebody waits for it."""

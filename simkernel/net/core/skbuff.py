@@ -64,6 +64,8 @@ def release(k: NetKernel, skb: Skb) -> Steps[None]:
     """__kfree_skb(): give the memory back (`yield from`)."""
     del k.net.skbs[skb.addr]
     skb.orphan()
+    if skb.metadata:
+        k.mem.free(skb.metadata)
     k.mem.free(skb.get("head"))
     if skb.slab:
         yield k.call("kmem_cache_free", k.slab.caches["skbuff_head_cache"], skb.addr)
@@ -79,6 +81,10 @@ def clone(k: NetKernel, skb: Skb) -> Steps[Skb]:
     start = max(skb.get("csum_start") + moved, 0)
     copy.set_checksum(skb.get("ip_summed"), start, skb.get("csum_offset"))
     copy.dst, copy.iif = skb.dst, skb.iif
+    if skb.metadata and (info := skb.tunnel) is not None:
+        copy.set_tunnel(info)
+    else:
+        copy.set("_skb_refdst", skb.get("_skb_refdst"))
     if skb.dev:
         copy.set_dev(skb.dev)
     return copy

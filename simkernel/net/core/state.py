@@ -78,6 +78,7 @@ class Network(NetTables):
         self.files_fall = False
         self.last_autobind = -1
         self.packet_types: dict[int, str] = {}  # ptype_base: Ethernet type -> kernel function
+        self.tunnel_protocols: dict[int, str] = {}  # inet_protos[] of modules: protocol of IPv4 -> kernel function
         self.programs = NetPrograms()
         self.announce = Announcements()
         self.netdev_chain: list[Callable[[NetDevice, Event], None]] = []  # who is told of devices

@@ -90,6 +90,8 @@ def ip_rcv_finish(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     except KernelError as error:
         return (yield from _no_way(k, packet.addr, error.errno))
     packet.dst = way
+    if packet.metadata:
+        packet.drop_metadata()
     if way.kind in (RTN_BROADCAST, RTN_MULTICAST):
         word = "Mcast" if way.kind == RTN_MULTICAST else "Bcast"
         dev.net.mib[f"In{word}Pkts"] += 1
@@ -142,7 +144,7 @@ def ip_protocol_deliver_rcu(k: NetKernel, net: int, skb: int, protocol: int) -> 
     packet = k.net.skbs[skb]
     mib = packet.device.net.ipv4.mib
     taken = bool(k.net.raw) and (yield from raw_deliver(k, packet, protocol))
-    handler = PROTOCOLS.get(protocol)
+    handler = PROTOCOLS.get(protocol) or k.net.tunnel_protocols.get(protocol)
     if handler:
         mib["InDelivers"] += 1
         yield k.call(handler, skb)

@@ -11,10 +11,12 @@ from arch.abi.inet import (
     IP_DF,
     IP_MF,
     IP_OFFSET,
+    IPPROTO_ICMP,
     IPPROTO_TCP,
+    IPPROTO_UDP,
 )
 from arch.abi.rtnetlink import RTN_BROADCAST, RTN_MULTICAST
-from arch.abi.socket import SO_BROADCAST, SOL_SOCKET
+from arch.abi.socket import SO_BROADCAST, SO_NO_CHECK, SOL_SOCKET
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
@@ -77,6 +79,8 @@ def ip_queue(
     skb.reset_transport_header()
     whole = length + IP_HEADER <= way.mtu
     fragment = IP_DF if (whole or protocol == IPPROTO_TCP) and not way.locked else 0
+    if sk is None and protocol == IPPROTO_ICMP:
+        fragment = 0  # icmp_sk_init(): IP_PMTUDISC_DONT
     if sk is not None:
         ttl, tos = ttl or sk.ttl(way.kind), tos or sk.tos
         fragment = sk.may_fragment(fragment, whole)
@@ -84,7 +88,9 @@ def ip_queue(
             yield drop(k, skb)
             return -EMSGSIZE
     at = CHECKSUM_AT.get(protocol)
-    if at is not None:
+    if at is not None and not (
+        protocol == IPPROTO_UDP and sk is not None and sk.options.get((SOL_SOCKET, SO_NO_CHECK))
+    ):
         _partial(skb, way.source, way.destination, protocol, length, at)
     head = ip_header(
         way.source, way.destination, protocol, length, identifier(k, net, sk, fragment), ttl or 64, tos, fragment

@@ -163,12 +163,18 @@ def udp_rcv(k: NetKernel, skb: int) -> Body:
     return (yield k.call("__udp4_lib_rcv", skb, 0, IPPROTO_UDP))
 
 
-def checked(packet: Skb, header: bytes, source: bytes, destination: bytes) -> bool:
+def checked(k: NetKernel, packet: Skb, header: bytes, source: bytes, destination: bytes) -> bool:
     """udp4_csum_init(), udp_lib_checksum_complete(): 0 means that there is none."""
     if header[6:8] == b"\0\0" or packet.ip_summed() in (CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY):
-        return header[6:8] != b"\0\0" or len(source) == 4
+        return header[6:8] != b"\0\0" or len(source) == 4 or _without_sums(k, packet, header)
     pseudo = source + destination + packet.len.to_bytes(4, "big") + IPPROTO_UDP.to_bytes(4, "big")
     return checksum(pseudo + packet.packet()) == 0
+
+
+def _without_sums(k: NetKernel, packet: Skb, header: bytes) -> bool:
+    """udp_get_no_check6_rx() of who has the port."""
+    net, port = packet.device.net, int.from_bytes(header[2:4], "big")
+    return any(sk.no_check6_rx for sk in k.net.udp.get((net, port), ()))
 
 
 def start(k: NetKernel, packet: Skb) -> Steps[tuple[bytes, bytes, bytes] | None]:
@@ -183,7 +189,7 @@ def start(k: NetKernel, packet: Skb) -> Steps[tuple[bytes, bytes, bytes] | None]
         return None
     if length < packet.len:
         packet.trim(length)
-    if not checked(packet, header, source, destination):
+    if not checked(k, packet, header, source, destination):
         mib[f"{NAMES[len(source)]}InCsumErrors"] += 1
         mib[f"{NAMES[len(source)]}InErrors"] += 1
         yield drop(k, packet, SKB_DROP_REASON_UDP_CSUM)
@@ -262,6 +268,8 @@ def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
         mib[f"{name}InErrors"] += 1
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk)
         return -1
+    if sock.encap_rcv:
+        return (yield k.call(sock.encap_rcv, sk, skb))
     if sock.rmem + (0 if k.net.charges.udp_overshoots else packet.truesize) > sock.rcvbuf:
         sock.dropped()
         mib[f"{name}RcvbufErrors"] += 1

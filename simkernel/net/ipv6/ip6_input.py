@@ -112,6 +112,8 @@ def ip6_rcv_finish(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     source, destination = addresses(packet)
     try:
         packet.dst = route_input(k, dev, destination, source, packet.get("mark"))
+        if packet.metadata:
+            packet.drop_metadata()
     except KernelError as error:
         return (yield from _no_way(k, packet, error.errno))
     return (yield dst_input(k, packet))

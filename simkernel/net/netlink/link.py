@@ -17,7 +17,7 @@ from arch.abi.errno import (
 )
 from arch.abi.if_link import IFLA_XDP
 from arch.abi.inet import IFALIASZ
-from arch.abi.netlink import NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE
+from arch.abi.netlink import NLA_HDRLEN, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLMSG_HDRLEN
 from arch.abi.rtnetlink import (
     IF_OPER_DORMANT,
     IF_OPER_TESTING,
@@ -62,7 +62,7 @@ from arch.abi.rtnetlink import (
 )
 from arch.abi.socket import AF_INET6
 from arch.errors import KernelError
-from arch.records import dataclass
+from arch.records import dataclass, field
 from simkernel.kernel.user_namespace import may_in
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, Net, NetDevice
@@ -106,6 +106,8 @@ class Wanted:
     change: int
     attributes: dict[int, bytes]
     data: dict[int, bytes]  # IFLA_INFO_DATA
+    places: dict[int, int] = field(default_factory=dict)  # where its attributes stand in the message
+    info: bool = False  # there is one
 
     @property
     def mac(self) -> bytes | None:
@@ -124,6 +126,8 @@ Maker = Callable[[Wanted], NetDevice]
 Changer = Callable[[Wanted, NetDevice], None]
 MAKERS: dict[str, Maker] = {}  # kind -> newlink(), which registers the device
 CHANGERS: dict[str, Changer] = {}  # kind -> changelink()
+Check = Callable[[Wanted], None]
+CHECKS: dict[str, tuple[policy.Policy, Check]] = {}  # kind -> policy and validate() of what is asked of it
 MasterChange = Callable[[NetKernel, NetDevice, NetDevice | None], None]
 MASTERS: dict[str, MasterChange] = {}  # kind -> ndo_add_slave(), ndo_del_slave() with None
 
@@ -362,8 +366,12 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
         raise Refusal(EINVAL, "ifindex can't be negative" if k.version.at_least("6.1") else "")
     elif named:
         dev, specified = net.named(named), True
-    data = wire.attributes(info.get(IFLA_INFO_DATA, b""))
-    wanted = Wanted(k, wire, net, net, name, max(index, 0), flags, change, attributes, data)
+    data, places = _info_data(k, wire, request.body, info, kind)
+    wanted = Wanted(
+        k, wire, net, net, name, max(index, 0), flags, change, attributes, data, places, IFLA_INFO_DATA in info
+    )
+    if kind in CHECKS:
+        CHECKS[kind][1](wanted)
     if dev is not None:
         if request.flags & NLM_F_EXCL:
             raise KernelError(EEXIST)
@@ -385,6 +393,25 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     if kind not in MAKERS:
         raise Refusal(EOPNOTSUPP, "Unknown device type")
     _create(wanted, kind)
+
+
+def _info_data(
+    k: NetKernel, wire: Wire, body: bytes, info: dict[int, bytes], kind: str
+) -> tuple[dict[int, bytes], dict[int, int]]:
+    """IFLA_INFO_DATA as its kind's policy has it, with the places of the attributes.  EINVAL, ERANGE."""
+    raw = info.get(IFLA_INFO_DATA, b"")
+    if kind not in CHECKS:
+        return wire.attributes(raw), {}
+    start = NLMSG_HDRLEN + IFINFOMSG_SIZE
+    for wanted in (IFLA_LINKINFO, IFLA_INFO_DATA):
+        found = [(value, at) for number, value, at in wire.walk(body[start - NLMSG_HDRLEN :]) if number == wanted]
+        if not found:
+            break
+        value, at = found[-1]
+        start += at + NLA_HDRLEN
+        body = body[: start - NLMSG_HDRLEN + len(value)]
+    given = policy.parse_nested(k, wire, raw, CHECKS[kind][0], start)
+    return given, {number: start + at for number, _, at in wire.walk(raw)}
 
 
 def _change_group(k: NetKernel, wire: Wire, net: Net, flags: int, change: int, given: dict[int, bytes]) -> None:

@@ -118,8 +118,18 @@ def statistics(dev: NetDevice) -> list[int]:
     """struct rtnl_link_stats64."""
     s = dev.stats
     values = [s[n] for n in ("rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors")]
-    values += [s["rx_dropped"], s["tx_dropped"], s["multicast"], 0]
-    return values + [0] * 14 + [0]
+    values += [
+        s["rx_dropped"],
+        s["tx_dropped"],
+        s["multicast"],
+        s["collisions"],
+        s["rx_length_errors"],
+        0,
+        s["rx_crc_errors"],
+        s["rx_frame_errors"],
+    ]
+    values += [s["rx_fifo_errors"], 0, s["tx_aborted_errors"], s["tx_carrier_errors"], s["tx_fifo_errors"]]
+    return values + [0] * 6
 
 
 def link(
@@ -184,14 +194,15 @@ def _linkinfo(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
     if dev.kind.kind:
         body += wire.text(IFLA_INFO_KIND, dev.kind.kind)
         data = INFO[dev.kind.kind](k, wire, dev) if dev.kind.kind in INFO else b""
-        body += wire.nested(IFLA_INFO_DATA, data) if data else b""
+        body += wire.attribute(IFLA_INFO_DATA, data) if data else b""
     return wire.attribute(IFLA_LINKINFO, body) if body else b""
 
 
 def _netns(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
     """rtnl_fill_link_netnsid(): the other end, perhaps in another namespace."""
+    below = dev.kind.iflink(dev)
     if dev.peer is None:
-        return b""
+        return b"" if below is None else wire.u32(IFLA_LINK, below)
     number = b"" if dev.peer.net is dev.net else wire.u32(IFLA_LINK_NETNSID, id_of(k, dev.net, dev.peer.net))
     return number + wire.u32(IFLA_LINK, dev.peer.ifindex)
 
