@@ -290,6 +290,9 @@ class Inet:
     )  # results of look-ups, until something changes
     neighbours: dict[tuple[int, bytes], Neighbour] = field(default_factory=dict)  # by (ifindex, address)
     local: Counter[bytes] = field(default_factory=Counter)  # how often an address is one of ours
+    path_mtus: dict[tuple[NetDevice, bytes], int] = field(
+        default_factory=dict
+    )  # exceptions of routes: what a way is said to hold
     ident: int = 0
     mib: Counter[str] = field(default_factory=Counter)
 
@@ -300,6 +303,16 @@ class Inet:
                 table.remove(route)
         self.charge(-RULE_SIZE * len(self.rules))
         self.rules = []
+
+    def update_pmtu(self, dev: NetDevice, to: bytes, mtu: int) -> None:
+        """ip_rt_update_pmtu(), rt6_do_update_pmtu(): packets to somebody by a device have to be shorter from now on."""
+        if mtu < self.path_mtus.get((dev, to), 1 << 32):
+            self.path_mtus[dev, to] = mtu
+            self.changed()
+
+    def forget_pmtus(self, dev: NetDevice) -> None:
+        """The routes by a device go, and what was learnt of them."""
+        self.path_mtus = {key: mtu for key, mtu in self.path_mtus.items() if key[0] is not dev}
 
     def changed(self) -> None:
         """rt_cache_flush(): what was looked up holds no longer."""

@@ -213,6 +213,8 @@ def dev_open(k: NetKernel, dev: NetDevice) -> None:
 
 def dev_close(k: NetKernel, dev: NetDevice) -> None:
     """__dev_close_many()."""
+    for inet in (dev.net.ipv4, dev.net.ipv6):
+        inet.forget_pmtus(dev)
     notify(k, dev, Event.GOING_DOWN)
     dev.kind.stopped(dev)
     dev.flags &= ~IFF_UP

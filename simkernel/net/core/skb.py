@@ -75,6 +75,7 @@ class Skb(SkBuff):
         self.stamp_ns = 0  # skb->tstamp as a wall clock time; 0: none
         self.drops_seen = 0  # SOCK_SKB_CB(skb)->dropcount
         self.redirected = False  # XDP has seen it: skb->redirected
+        self.must_be_whole = False  # IPv6 does not cut it, though it is our own: no ignore_df
         self.fragment_size = 0  # IPCB(skb)->frag_max_size
         self.destructor: Callable[[], None] | None = None  # told when it is freed, or its owner lets it go
         self.metadata = 0  # the struct metadata_dst that is this packet's own

@@ -143,6 +143,7 @@ def _make(
     if RTAX_MTU in metrics:
         mtu = min(mtu, metrics[RTAX_MTU])
     mtu -= lwt.room(mtu) if lwt is not None else 0
+    mtu = min(mtu, net.ipv4.path_mtus.get((dev, destination), mtu))
     return Dst(
         dev, kind, source, gateway, destination, mtu, route, table, loops and not dev.loopback,
         locked=bool(metrics.get(RTAX_LOCK, 0) & 1 << RTAX_MTU), lwt=lwt,

@@ -33,7 +33,7 @@ from simkernel.net.ipv4.tcp_sock import (
     header_of,
     tcp_sk,
 )
-from simkernel.net.ipv4.tcp_window import begin_connect, room_of_syn, way_of
+from simkernel.net.ipv4.tcp_window import begin_connect, follow_path, room_of_syn, way_of
 from simkernel.net.ipv4.tcp_wire import header
 
 TCP_RTO_MAX_NS = 120 * 10**9
@@ -133,6 +133,7 @@ def initial_timeout(k: NetKernel, sk: TcpSock, fullsock: bool = True) -> None:
 def push(k: NetKernel, sk: TcpSock, more: bool = False) -> Body:
     """`yield from`: send what the windows let through, whole segments only if `more` is to come.  tcp_push()."""
     if sk.unsent or sk.fin_wanted:
+        follow_path(k, sk)
         mss = sk.mss - special_room(k, sk)
         yield k.call("tcp_write_xmit", sk.addr, mss, TCP_NAGLE_CORK if more else 0, 0, 0)
         if k.net.socks.get(sk.addr) is sk and sk.unsent and not sk.sent and sk.pending != Pending.PROBE0:

@@ -94,6 +94,15 @@ def sync_mss(sk: TcpSock) -> None:
     sk.mss = max(half, 68 - sk.header_len) if half and mss > half else mss
 
 
+def follow_path(k: NetKernel, sk: TcpSock) -> None:
+    """tcp_current_mss(): the way may hold less than it did."""
+    if sk.net.inet(8 * len(sk.raddr)).path_mtus:
+        known = sk.path_mtu
+        way_of(k, sk)
+        if sk.path_mtu != known:
+            sync_mss(sk)
+
+
 def room_of_syn(sk: TcpSock) -> int:
     """tcp_send_syn_data(): what goes with a SYN, which may have all options."""
     return max(

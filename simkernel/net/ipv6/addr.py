@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arch.abi.inet import IN6ADDR_ANY, IN6ADDR_LOOPBACK
 from arch.abi.rtnetlink import RT_SCOPE_HOST, RT_SCOPE_LINK, RT_SCOPE_SITE, RT_SCOPE_UNIVERSE
+from simkernel.net.core.netns import in_prefix
 
 LINK_LOCAL = bytes.fromhex("fe80") + bytes(14)
 ALL_NODES = bytes.fromhex("ff02") + bytes(13) + b"\1"
@@ -49,6 +50,22 @@ def needs_device(address: bytes) -> bool:
 def solicited(address: bytes) -> bytes:
     """addrconf_addr_solict_mult(): the group in which an address is asked for."""
     return SOLICITED + address[13:]
+
+
+# Addresses of IPv4 that mean something to some only: prefix and its bits.
+NEAR_ONLY = tuple(
+    (bytes.fromhex(prefix), length)
+    for prefix, length in (
+        ("00000000", 8), ("0a000000", 8), ("7f000000", 8), ("a9fe0000", 16), ("ac100000", 12), ("c0000200", 24), ("c0586300", 24),
+        ("c0a80000", 16), ("c6120000", 15), ("e0000000", 4), ("ffffffff", 32),
+    )
+)  # fmt: skip
+
+
+def isatap_identifier(address: bytes) -> bytes:
+    """__ipv6_isatap_ifid(): of an address of IPv4; the first byte says whether all the world knows it."""
+    near = any(in_prefix(address, prefix, length) for prefix, length in NEAR_ONLY)
+    return bytes((0 if near else 2, 0, 0x5E, 0xFE)) + address
 
 
 def eui64(mac: bytes) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EACCES, EADDRNOTAVAIL, EEXIST
 from arch.abi.in6 import IPV6_MIN_MTU
-from arch.abi.inet import IFF_NOARP, IN6ADDR_ANY, IN6ADDR_LOOPBACK
+from arch.abi.inet import ARPHRD_NONE, ARPHRD_SIT, IFF_NOARP, IN6ADDR_ANY, IN6ADDR_LOOPBACK, INADDR_ANY
 from arch.abi.rtnetlink import (
     IFA_F_DADFAILED,
     IFA_F_NODAD,
@@ -37,6 +37,7 @@ from simkernel.net.ipv6.addr import (
     eui64,
     is_group,
     is_link_local,
+    isatap_identifier,
     rt_scope,
     scope,
     solicited,
@@ -250,9 +251,25 @@ def _link_up(k: NetKernel, dev: NetDevice, event: Event) -> None:
         _add_link_local(k, dev)
 
 
+def _identifier(k: NetKernel, dev: NetDevice) -> bytes | None:
+    """ipv6_generate_eui64(), add_v4_addrs(), or at random where a link has nothing of its own."""
+    if dev.hardware_type == ARPHRD_NONE:
+        return k.net.own_random.randbytes(8)
+    if dev.ethernet:
+        return eui64(dev.mac)
+    if dev.mac == INADDR_ANY:
+        return None
+    if dev.hardware_type == ARPHRD_SIT:
+        return bytes(4) + dev.mac
+    return isatap_identifier(dev.mac)
+
+
 def _add_link_local(k: NetKernel, dev: NetDevice) -> None:
     """addrconf_add_linklocal()."""
-    local = LINK_LOCAL[:8] + eui64(dev.mac)
+    identifier = _identifier(k, dev)
+    if identifier is None:
+        return
+    local = LINK_LOCAL[:8] + identifier
     if any(a.local == local for a in dev.addresses6):
         return
     own = Ifaddr(dev, local, 64, local, RT_SCOPE_LINK, IFA_F_PERMANENT)

@@ -198,7 +198,7 @@ def ip6_fragment(k: NetKernel, net: int, sk: int, skb: int, output: int) -> Body
     way = packet.dst
     assert way is not None
     mib, mtu = way.dev.net.ipv6.mib, max(_fragment_size(k, sk, way), IPV6_MIN_MTU)
-    if way.input:
+    if way.input or packet.must_be_whole:
         mib["FragFails"] += 1
         yield k.call("icmp6_send", skb, ICMPV6_PKT_TOOBIG, 0, way.mtu, 0, 0)
         yield drop(k, packet)

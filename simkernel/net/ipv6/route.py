@@ -116,6 +116,7 @@ def _made(net: Net, found: Found, dst: bytes, source: bytes) -> Dst:
     loops = kind == RTN_MULTICAST and dst in dev.groups and not dev.loopback
     gateway = way.gateway if kind != RTN_LOCAL else None
     mtu -= way.lwt.room(mtu) if way.lwt is not None else 0
+    mtu = min(mtu, net.ipv6.path_mtus.get((dev, dst), mtu))
     return Dst(dev, kind, source, gateway, dst, mtu, route, found.table.number, loops, lwt=way.lwt, device=way.dev)
 
 

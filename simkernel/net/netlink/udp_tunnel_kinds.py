@@ -17,9 +17,9 @@ from simkernel.net.netlink.link_fill import INFO
 from simkernel.net.netlink.message import Wire
 from simkernel.net.netlink.policy import FLAG, U8, U16, U32, Kind, Policy, Rule
 from simkernel.net.tunnels import geneve, vxlan
-from simkernel.net.tunnels.geneve import GeneveConfig
+from simkernel.net.tunnels.geneve import GENEVE6_HEADROOM, GENEVE_HEADROOM, GeneveConfig
 from simkernel.net.tunnels.udp_tunnel import any_of, way_to
-from simkernel.net.tunnels.vxlan import VxlanConfig
+from simkernel.net.tunnels.vxlan import VXLAN6_HEADROOM, VXLAN_HEADROOM, VxlanConfig
 
 ADDRESS4, ADDRESS6 = Rule(Kind.LEAST, 4), Rule(Kind.LEAST, 16)
 VXLAN_POLICY: Policy = {
@@ -38,8 +38,6 @@ GENEVE_POLICY: Policy = {
     tun.IFLA_GENEVE_UDP_CSUM: U8, tun.IFLA_GENEVE_UDP_ZERO_CSUM6_TX: U8, tun.IFLA_GENEVE_UDP_ZERO_CSUM6_RX: U8,
     tun.IFLA_GENEVE_TTL_INHERIT: U8, tun.IFLA_GENEVE_DF: U8,
 }  # fmt: skip
-VXLAN_HEADROOM, VXLAN6_HEADROOM = 50, 70  # bytes around a packet that a frame carries
-GENEVE_HEADROOM, GENEVE6_HEADROOM = 50, 70
 DF_MAX = 2
 
 

@@ -45,6 +45,7 @@ from simkernel.net.tunnels.ip_tunnel import (
 )
 from simkernel.net.tunnels.udp_tunnel import (
     any_of,
+    check_pmtu,
     flow_source_port,
     udp_tun_rx_info,
     udp_tunnel_sock,
@@ -54,6 +55,7 @@ from simkernel.net.tunnels.udp_tunnel import (
 )
 
 GENEVE_BASE = 8
+GENEVE_HEADROOM, GENEVE6_HEADROOM = 50, 70  # bytes around a packet that a frame carries
 GENEVE_UDP_PORT = 6081
 OAM, CRITICAL = 0x80, 0x40
 
@@ -153,6 +155,8 @@ def geneve_xmit(k: NetKernel, skb: int, dev: int) -> Body:
         return (yield from failed(k, packet, device, *reasons))
     if way.dev is device:
         return (yield from failed(k, packet, device, "collisions"))
+    headroom = GENEVE_HEADROOM if len(info.destination) == 4 else GENEVE6_HEADROOM
+    check_pmtu(packet, way, headroom + len(info.options))
     df = IP_DF if info.flags & TUNNEL_DONT_FRAGMENT else 0
     head = _header(info)
     cow_head(packet, len(head))

@@ -192,7 +192,10 @@ def iptunnel_xmit(
 def _too_long(k: NetKernel, packet: Skb, dev: NetDevice, way: Dst, df: int, hlen: int, length: int) -> Steps[bool]:
     """tnl_update_pmtu(): who sent a packet in one piece that does not fit is told (`yield from`)."""
     link = ETHERNET_HEADER if dev.ethernet else 0
-    mtu = way.mtu - IP_HEADER - hlen - link if df else dev.mtu
+    inner = packet.dst if not packet.get("_skb_refdst") else None
+    mtu = way.mtu - IP_HEADER - hlen - link if df else inner.mtu if inner is not None else dev.mtu
+    if inner is not None and mtu < inner.mtu:
+        inner.dev.net.inet(8 * len(inner.destination)).update_pmtu(inner.dev, inner.destination, mtu)
     if packet.protocol() != ETH_P_IP or mtu >= length:
         return False
     if not int.from_bytes(inner_header(packet)[6:8], "big") & IP_DF:

@@ -20,7 +20,7 @@ from simkernel.net.ipv4.route import simple_output
 from simkernel.net.ipv4.udp import UDP_HEADER
 from simkernel.net.ipv6.header import IPV6_HEADER, ipv6_header
 from simkernel.net.ipv6.route import route_output as route_output6
-from simkernel.net.tunnels.ip_tunnel import cow_head, iptunnel_xmit, partial_sum, tun_rx_info
+from simkernel.net.tunnels.ip_tunnel import cow_head, inner_length, iptunnel_xmit, partial_sum, tun_rx_info
 
 UDP_CHECKSUM_AT = 6
 
@@ -52,6 +52,13 @@ def way_to(k: NetKernel, net: Net, to: bytes, source: bytes, oif: int, mark: int
         return route_output6(k, net, to, source, oif, mark)
     except KernelError:
         raise KernelError(ENETUNREACH) from None
+
+
+def check_pmtu(packet: Skb, way: Dst, headroom: int) -> None:
+    """skb_tunnel_check_pmtu(): who sends what does not fit learns of it for the next time."""
+    inner, mtu = packet.dst, way.mtu - headroom
+    if inner is not None and not packet.get("_skb_refdst") and inner_length(packet) > mtu:
+        inner.dev.net.inet(8 * len(inner.destination)).update_pmtu(inner.dev, inner.destination, mtu)
 
 
 def any_of(address: bytes) -> bytes:
@@ -101,6 +108,7 @@ def udp_tunnel_xmit(
     packet.push_data(ipv6_header(way.source, way.destination, IPPROTO_UDP, length, ttl, tos, label))
     packet.reset_network_header()
     packet.set_protocol(ETH_P_IPV6)
+    packet.must_be_whole = True
     ret = yield k.call("ip6_local_out", net.addr, packet.get("sk"), packet.addr)
     if ret in (0, NET_XMIT_CN):
         dev.stats["tx_packets"] += 1

@@ -42,6 +42,7 @@ from simkernel.net.tunnels.ip_tunnel import (
 )
 from simkernel.net.tunnels.udp_tunnel import (
     any_of,
+    check_pmtu,
     flow_source_port,
     udp_tun_rx_info,
     udp_tunnel_sock,
@@ -51,6 +52,7 @@ from simkernel.net.tunnels.udp_tunnel import (
 )
 
 VXLAN_HEADER = 8
+VXLAN_HEADROOM, VXLAN6_HEADROOM = 50, 70  # bytes around a packet that a frame carries
 VXLAN_HF_VNI, VXLAN_HF_GBP = 0x08000000, 0x80000000
 GBP_DONT_LEARN, GBP_POLICY_APPLIED, GBP_ID_MASK = 1 << 22, 1 << 19, 0xFFFF
 RESERVED_GBP = VXLAN_HF_VNI | VXLAN_HF_GBP | GBP_DONT_LEARN | GBP_POLICY_APPLIED | GBP_ID_MASK
@@ -197,6 +199,7 @@ def _send(k: NetKernel, packet: Skb, dev: NetDevice, own: VxlanConfig, info: Tun
         return (yield from failed(k, packet, dev, *reasons))
     if way.dev is dev:
         return (yield from failed(k, packet, dev, "collisions"))
+    check_pmtu(packet, way, VXLAN_HEADROOM if len(info.destination) == 4 else VXLAN6_HEADROOM)
     gbp = None
     if own.gbp and info.flags & TUNNEL_VXLAN_OPT:
         gbp = int.from_bytes(info.options[:4], k.mem.byteorder)
