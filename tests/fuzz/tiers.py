@@ -52,7 +52,7 @@ TELL = {
 
 
 def compare(rng: random.Random) -> str:
-    """How the case ended; Finding when both differ."""
+    """How the case ended, and how many programs it ran; Finding when both differ."""
     which, arguments = story(rng)
     later = rng.choice((0, rng.randrange(1, 40)))
     watched = arguments.get("watch")
@@ -68,4 +68,4 @@ def compare(rng: random.Random) -> str:
     if native != python:
         parts = [name for name in python if python[name] != native[name]]
         raise Finding(f"{which} {arguments}, native after {later}: {', '.join(parts)} differ")
-    return which
+    return f"{which}, {len(python.get('programs', ()))} programs"

@@ -23,6 +23,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ HELPER_NAMES = {
     14: "bpf_get_current_pid_tgid",
     16: "bpf_get_current_comm",
 }
+SLIPS = (KeyError, AssertionError, IndexError, AttributeError, TypeError, ValueError)  # no words for destroyed memory
 M64 = (1 << 64) - 1
 M = M64
 
@@ -278,10 +280,19 @@ def one(m: Any, programs: tuple[str, str], canary: Canary, rng: random.Random, t
             if result.status:
                 return "program ends otherwise" if not result.timed_out else "machine stands still"
     except simkernel.Oops as oops:
-        return f"ends with {type(oops.__cause__).__name__}"
+        return ending(oops.__cause__)
     except BaseException as error:
-        return f"ends with {type(error).__name__}"
+        return ending(error)
     return "goes on"
+
+
+def ending(error: BaseException | None) -> str:
+    """In a word; of an exception that says nothing of memory also where it was."""
+    said = f"ends with {type(error).__name__}"
+    if not isinstance(error, SLIPS):
+        return said
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{said}: {os.path.basename(last.filename)}:{last.name}"
 
 
 def forked(*args: Any) -> str:
@@ -317,7 +328,7 @@ def campaign(architecture: str, tier: str, first: int, count: int, seed: int) ->
         rng = random.Random(f"{architecture} {tier} {seed} {number}")
         outcome = forked(m, tuple(programs), canary, rng, tier)
         outcomes[outcome] += 1
-        if outcome.startswith("VIOLATION"):
+        if outcome.startswith(("VIOLATION", *(f"ends with {kind.__name__}" for kind in SLIPS))):
             print(f"{outcome}: --arch {architecture} --tier {tier} --seed {seed} --only {number}", flush=True)
     return outcomes
 
