@@ -85,10 +85,9 @@ def compile_setter(member: Member) -> Setter:
         return lambda mem, addr, value: mem.write(addr + offset, value)
     if isinstance(inner, IntType) and inner.kind == "bool":
         return lambda mem, addr, value: mem.write_uint(addr + offset, size, 1 if value else 0)
-    mask = (1 << (8 * size)) - 1
 
-    def store(mem: MemoryLike, addr: int, value: int) -> None:
-        mem.write_uint(addr + offset, size, value & mask)
+    def store(mem: MemoryLike, addr: int, value: int) -> None:  # wraps
+        mem.write_uint(addr + offset, size, value)
 
     return store
 

@@ -121,9 +121,9 @@ class AddressSpace:
     def map(self, addr: int, pfn: int, prot: int) -> None:
         """Enter one page: `prot` is PTE_READ|PTE_WRITE|PTE_EXEC and soft bits.  Takes no reference on the page."""
         self._check(addr)
-        old = self.table.get(addr)
-        entry = (pfn << PAGE_SHIFT) | prot | PTE_PRESENT
-        self.table.set(addr, entry)
+        words, at = self.phys.words, self.table.leaf(addr) + ((addr >> PAGE_SHIFT) & 511)
+        old, entry = words[at], (pfn << PAGE_SHIFT) | prot | PTE_PRESENT
+        words[at] = entry
         if old == entry:  # a fault on what is mapped: a stale translation, or tables that the CPU reads otherwise
             self.table.verify(addr)
         if old and self.on_change is not None:

@@ -41,6 +41,9 @@ class TextFacts:
     # count from the function's end.
     frameless: tuple[tuple[int, int, int], ...]
     frame_size: int  # bytes between sp at a function's entry and sp at its hypercall
+    hypercall_at: (
+        int  # offset in a function of its first hypercall: until then arguments are where its caller has put them
+    )
     returns_at: int  # offset in a function where what it calls returns to
     # new stack: words from low to high; "pc" is where the task starts, "fn" and "arg" a kernel thread's function
     switch_frame: tuple[str | int, ...]

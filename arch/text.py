@@ -160,6 +160,11 @@ class KernelText:
         """Where a function goes on when one that it has called returns."""
         return self.address(name) + self.facts.returns_at
 
+    def beginning(self, name: str) -> range:
+        """Addresses of a function up to the hypercall that starts its body."""
+        start = self.address(name)
+        return range(start, start + self.facts.hypercall_at + 1)
+
     def boundaries(self, name: str) -> list[int]:
         """Offsets of instruction starts inside a function."""
         symbol = self.symbols[name]

@@ -46,7 +46,7 @@ compared with one of few.
 What a call with an attached program or event takes, and what that added to it. A program that is used often is compiled with its helpers
 and maps, and its hits reach it without Python; the call itself stays in the hook where the handler looks at no more than arguments, results and the
 kernel's memory ([design notes](design-notes.md), "Probes on such a call's way are visited from the hook"). It goes its whole way through kernel text where a
-handler looks at other registers or the stack, a probe is inside a function, a record wakes a reader who sleeps, or a program needs Python: stacks and
+handler looks at other registers or the stack, a probe is inside a function behind its begin, a record wakes a reader who sleeps, or a program needs Python: stacks and
 printing.
 """, ("events", "tracepoints")),
     Section("Tracing without a CPU", """

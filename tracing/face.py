@@ -321,8 +321,8 @@ class UserSpaces(Protocol):
     def uretprobe_trampoline(self, mm: Hashable) -> int:
         """Address of the xol area's return trampoline in `mm`, mapped at the first call."""
 
-    def set_uret_handler(self, handler: ReturnHandler) -> None:
-        """`handler` runs whenever a task reaches its uretprobe_trampoline()."""
+    def set_uret_handler(self, handler: ReturnHandler, native: NativeHandler | None = None) -> None:
+        """`handler` runs whenever a task reaches its uretprobe_trampoline(); `native` is its compiled form."""
 
 
 class AttachedProgram(Protocol):

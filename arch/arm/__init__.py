@@ -64,6 +64,7 @@ TEXT = TextFacts(
     # to push {fp, lr}; to add fp; pop {fp, pc} still has its frame
     frameless=((0, 8, 0), (8, 12, 8)),
     frame_size=8 + 4 * text.OUTGOING_SLOTS,
+    hypercall_at=20,
     returns_at=36,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch="CS_ARCH_ARM",

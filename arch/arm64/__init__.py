@@ -69,6 +69,7 @@ TEXT = TextFacts(
     padding=bytes.fromhex("1f2003d5"),
     frameless=((0, 12, 0), (12, 16, 32), (-4, 0, 0)),  # to stp; to mov x29, sp; ret
     frame_size=32,
+    hypercall_at=20,
     returns_at=32,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch="CS_ARCH_ARM64",

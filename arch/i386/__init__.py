@@ -68,6 +68,7 @@ TEXT = TextFacts(
     # to push %ebp; to mov %esp,%ebp; ret
     frameless=((0, 6, 0), (6, 8, 4), (-1, 0, 0)),
     frame_size=text.FRAME,
+    hypercall_at=18,
     returns_at=26,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch="CS_ARCH_X86",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from arch.abi.limits import PAGE_SIZE
-from arch.mmu import PTE_FLAGS, PTE_READ
+from arch.mmu import PTE_FLAGS, PTE_READ, PTE_WRITE
 from arch.native.block import Word
+from arch.native.state import word_at
 from arch.native.subset import load64le, native, shared
 
 
@@ -37,6 +38,20 @@ def user_readable(address: int) -> int:
     if not entry & PTE_READ:
         return 0
     return shared[Word.DIRECT] + (entry & ~PTE_FLAGS) + (address & (PAGE_SIZE - 1))
+
+
+@native
+def user_writable(address: int, size: int) -> int:
+    """Kernel address of some bytes of one page of user memory that may be written now; 0 where a fault would be taken, or where
+    translated code has to go.
+    """
+    if (address & (PAGE_SIZE - 1)) + size > PAGE_SIZE:
+        return 0
+    entry = user_entry(address)
+    page = entry // PAGE_SIZE
+    if not entry & PTE_WRITE or word_at(shared[Word.CODE_PAGES] + (page & ~7), 0) >> 8 * (page & 7) & 255:
+        return 0
+    return shared[Word.DIRECT] + page * PAGE_SIZE + (address & (PAGE_SIZE - 1))
 
 
 @native

@@ -72,6 +72,7 @@ TEXT = TextFacts(
     padding=bytes.fromhex("13000000"),
     frameless=((0, 12, 0), (12, 24, 32), (-8, -4, 32), (-4, 0, 0)),  # to addi sp; to addi s0; addi sp; ret
     frame_size=32,
+    hypercall_at=32,
     returns_at=44,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch="CS_ARCH_RISCV",

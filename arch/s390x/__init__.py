@@ -81,6 +81,7 @@ TEXT = TextFacts(
     padding=bytes.fromhex("0700"),
     frameless=((0, 20, 0), (20, 26, text.FRAME), (-2, 0, 0)),  # to aghi %r15; to stg; br %r14
     frame_size=text.FRAME,
+    hypercall_at=32,
     returns_at=48,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch="CS_ARCH_SYSZ",

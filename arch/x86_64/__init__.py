@@ -81,6 +81,7 @@ TEXT = TextFacts(
     padding=b"\xcc",
     frameless=((0, 6, 0), (6, 9, 8), (-1, 0, 0)),  # to push %rbp; to mov %rsp,%rbp; ret
     frame_size=8 + 8 * text.OUTGOING_SLOTS,
+    hypercall_at=19,
     returns_at=29,
     switch_frame=(0, 0, 0, "arg", "fn", 0, "pc"),  # r15 r14 r13 r12 rbx rbp, return address
     capstone_arch="CS_ARCH_X86",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import DT_BLK, DT_CHR, DT_DIR, DT_FIFO, DT_LNK, DT_REG, DT_SOCK
+from arch.byaddress import ByAddress
 from arch.ctype import CTypeError
 from arch.memory import KernelMemory
 from arch.typetable import TypeTable
@@ -136,9 +137,9 @@ class Mirror:
         self.word: int = k.arch.model.word
         self.structs: dict[str, Struct] = {}
         self.fops: dict[FileOperations, int] = {}
-        self.inodes: dict[int, Inode] = {}
+        self.inodes: ByAddress[Inode] = ByAddress("struct inode")
         self.lock_contexts: dict[int, int] = {}  # struct file_lock_context, by inode: those that tracing has shown
-        self.dentries: dict[int, Dentry] = {}
+        self.dentries: ByAddress[Dentry] = ByAddress("struct dentry")
         self.fs_types: dict[str, int] = {}
         self.at_mnt = self.struct("struct mount").offset("mnt")
         file = self.struct("struct file")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EFAULT, EINVAL
 from arch.abi.limits import IOV_MAX, MAX_RW_COUNT, PAGE_SIZE
+from arch.byaddress import ByAddress
 from arch.errors import KernelError
 from simkernel.fs.inode import File
 from simkernel.fs.mirror import Mirror
@@ -142,34 +143,27 @@ class UioStructs:
 
     def __init__(self, mirror: Mirror) -> None:
         self.mem = mirror.mem
-        self.kiocbs: dict[int, Kiocb] = {}  # by kernel address
-        self.iters: dict[int, IovIter] = {}
+        self.kiocbs: ByAddress[Kiocb] = ByAddress("struct kiocb")
+        self.iters: ByAddress[IovIter] = ByAddress("struct iov_iter")
         self.kiocb = mirror.struct("struct kiocb")
         self.iter = mirror.struct("struct iov_iter")
         self.at_iter = (self.kiocb.size + 15) & ~15
         self.size = self.at_iter + self.iter.size
         self.free: list[int] = []
-        self.at = {
-            name: self.kiocb.where(name) for name in ("ki_filp", "ki_pos", "ki_flags")
-        } | {name: self.iter.where(name) for name in ("count", "iov_offset", "ubuf", "iov", "nr_segs", "iter_type")}  # fmt: skip
+        self._kiocb = self.kiocb.packer("ki_filp", "ki_pos")
+        self._iter = self.iter.packer("count", "ubuf", "nr_segs", "iter_type")
+        self._between = bytes(self.at_iter - self.kiocb.size)
 
     def begin(self, iocb: Kiocb) -> tuple[int, int]:
         """Give both structs an address and their contents; (kiocb, iov_iter)."""
         addr = self.free.pop() if self.free else self.mem.alloc(self.size)
-        it = iocb.it
-        data = bytearray(self.size)
-        order = self.mem.byteorder
-        first = it.segments[0][0] if it.segments else 0
-        for name, base, value in (
-            ("ki_filp", 0, iocb.file.addr), ("ki_pos", 0, iocb.pos), ("count", self.at_iter, it.count),
-            ("ubuf", self.at_iter, first), ("nr_segs", self.at_iter, len(it.segments)),
-            ("iter_type", self.at_iter, ITER_UBUF if len(it.segments) == 1 else ITER_IOVEC),
-        ):  # fmt: skip
-            place = self.at[name]
-            if place is not None:
-                at = base + place[0]
-                data[at : at + place[1]] = (value & ((1 << 8 * place[1]) - 1)).to_bytes(place[1], order)
-        self.mem.write(addr, bytes(data))
+        it, segments = iocb.it, iocb.it.segments
+        kind = ITER_UBUF if len(segments) == 1 else ITER_IOVEC
+        first = segments[0][0] if segments else 0
+        self.mem.write(
+            addr,
+            self._kiocb(iocb.file.addr, iocb.pos) + self._between + self._iter(it.count, first, len(segments), kind),
+        )
         iocb.addr, it.addr = addr, addr + self.at_iter
         self.kiocbs[iocb.addr] = iocb
         self.iters[it.addr] = it

@@ -29,6 +29,7 @@ from arch.abi.mount import (
 )
 from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFSOCK, makedev
 from arch.abi.time import TICK_NSEC
+from arch.byaddress import ByAddress
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs import constants as c
@@ -127,9 +128,9 @@ class Vfs:
         self.abi: FileAbi = k.arch.files
         self.fs_types: dict[str, FsType] = {}
         self.unmounted: list[SuperBlock] = []  # which only open files, or working directories, still hold
-        self.files: dict[int, File] = {}  # struct file address -> File
+        self.files: ByAddress[File] = ByAddress("struct file")
         # structs that travel through arguments, by their address: paths, timeouts in ns, and all others
-        self.paths: dict[int, Path] = {}
+        self.paths: ByAddress[Path] = ByAddress("struct path")
         self.timeouts: dict[int, int] = {}
         self.objects: dict[int, object] = {}
         self.key_queues: dict[Hashable, WaitQueue] = {"kmsg": k.log_wait}

@@ -19,7 +19,7 @@ from typing import Any
 from arch.abi.limits import U64_MAX
 from arch.architecture import Architecture, SyscallAbi
 from arch.cpu import Cpu
-from arch.errors import KernelError
+from arch.errors import CorruptMemory, KernelError
 from simkernel.kernel.body import Inlined
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.hostcode import host_failure
@@ -341,7 +341,10 @@ class Engine:
 
         def resume(result: int) -> int | tuple[int, ...]:
             clock._now += HYPERCALL_NS >> 1
-            frame = cpus.frames[-1]
+            try:
+                frame = cpus.frames[-1]
+            except IndexError:
+                raise CorruptMemory("a return to a function that nobody has called") from None
             convert = frame[1]
             try:
                 request = frame[0](result if convert is None else convert(result))

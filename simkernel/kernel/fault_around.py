@@ -33,8 +33,9 @@ class FilledSpace(Space, Protocol):
 
 def map_around(mm: FilledSpace, vma: Vma, page: int, frames: Frames, events: SpaceListener | None) -> None:
     """Map the neighbours of a page that was just made present for a read; what no cache has stays away."""
-    if isinstance(vma.private, SharedAnonymous):
-        cached, size, there = vma.private.cached, 1 << 64, vma.private.pages
+    private = vma.private
+    if private is not None and isinstance(private, SharedAnonymous):
+        cached, size, there = private.cached, 1 << 64, private.pages
     elif vma.file is None or vma.fault is not None or (cache := vma.file.inode.i_mapping) is None:
         return
     else:

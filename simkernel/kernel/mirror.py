@@ -55,7 +55,8 @@ class Mirror:
 
     def set_field(self, addr: int, struct: str, member: str, value: int) -> None:
         """Store one member of a structure at a kernel address."""
-        self._setter(struct, member)(self.mem, addr, value)
+        setter = self._setters.get((struct, member)) or self._setter(struct, member)
+        setter(self.mem, addr, value)
 
     def get_field(self, addr: int, struct: str, member: str) -> int:
         """Read one member; 0 when this version has none."""

@@ -15,7 +15,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from arch.abi.limits import PAGE_SIZE, U32_MAX
+from arch.abi.limits import U32_MAX
 from arch.abi.time import (
     CLOCK_BOOTTIME,
     CLOCK_MONOTONIC,
@@ -24,7 +24,6 @@ from arch.abi.time import (
     NSEC_PER_SEC,
 )
 from arch.cpu import Cpu
-from arch.mmu import PTE_WRITE
 from arch.native.block import Word
 from arch.native.handler import Tier, chosen_tier
 from arch.native.library import Library
@@ -40,7 +39,7 @@ from arch.native.subset import (
     store32,
     store64,
 )
-from arch.native.walk import user_entry
+from arch.native.walk import user_writable
 from arch.records import dataclass
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import NS_PER_WORK, Cpus
@@ -115,13 +114,10 @@ def user_place(address: int, size: int) -> int:
     """Kernel address of some bytes of one user page that may be written; declines where a fault would be taken, or where
     translated code has to go.
     """
-    if (address & (PAGE_SIZE - 1)) + size > PAGE_SIZE:
+    place = user_writable(address, size)
+    if not place:
         decline()
-    entry = user_entry(address)
-    page = entry // PAGE_SIZE
-    if not entry & PTE_WRITE or at(shared[Word.CODE_PAGES] + (page & ~7)) >> 8 * (page & 7) & 255:
-        decline()
-    return shared[Word.DIRECT] + page * PAGE_SIZE + (address & (PAGE_SIZE - 1))
+    return place
 
 
 # -- the calls: number of the call, its first three arguments --------------------------------------------------------------

@@ -45,14 +45,13 @@ from arch.memory import KernelMemory
 from arch.typetable import TypeTable
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.objects import Objects
-from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigInfo, bit, bits
+from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigAction, SigInfo, bit, bits
 from simkernel.kernel.task import (
     PF_EXITING,
     PF_KTHREAD,
     TASK_STOPPED,
     Crash,
     CurrentTask,
-    SigAction,
     SignalStruct,
     Task,
     fatal_pending,
@@ -277,7 +276,7 @@ class Signals:
         """force_sig_fault(): cannot be blocked or ignored."""
         action = task.signal.actions[sig]
         if task.blocked & bit(sig) or action.handler == SIG_IGN:
-            action.handler = SIG_DFL
+            task.signal.actions[sig] = action.handled_by(SIG_DFL)
             task.blocked &= ~bit(sig)
         info = SigInfo(sig, code)
         info.addr = addr
@@ -287,7 +286,7 @@ class Signals:
         """force_sig_info(): the same with more to say."""
         action = task.signal.actions[info.sig]
         if task.blocked & bit(info.sig) or action.handler == SIG_IGN:
-            action.handler = SIG_DFL
+            task.signal.actions[info.sig] = action.handled_by(SIG_DFL)
             task.blocked &= ~bit(info.sig)
         self._force(task, info)
 

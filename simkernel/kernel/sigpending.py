@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from arch.abi.signal import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP
+from arch.abi.signal import SIG_DFL, SIG_IGN, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP
 from simkernel.kernel.user import User
 
 SIGQUEUE_SIZE = 80  # bytes of a struct sigqueue
@@ -116,3 +116,27 @@ def _left(info: SigInfo) -> SigInfo:
         info.user.charge(-SIGQUEUE_SIZE)
         info.user = None
     return info
+
+
+class SigAction:
+    """struct k_sigaction.  Never changed: tables of actions, of which a fork makes one, share it."""
+
+    __slots__ = ("flags", "handler", "mask", "restorer")
+
+    def __init__(self, handler: int = 0, flags: int = 0, mask: int = 0, restorer: int = 0) -> None:
+        self.handler = handler
+        self.flags = flags
+        self.mask = mask
+        self.restorer = restorer
+
+    def handled_by(self, handler: int) -> SigAction:
+        """The same with another handler."""
+        return SigAction(handler, self.flags, self.mask, self.restorer)
+
+
+def after_exec(action: SigAction) -> SigAction:
+    """What is left of it where nobody's handlers are there any more."""
+    return IGNORED_ACTION if action.handler == SIG_IGN else DEFAULT_ACTION
+
+
+DEFAULT_ACTION, IGNORED_ACTION = SigAction(SIG_DFL), SigAction(SIG_IGN)

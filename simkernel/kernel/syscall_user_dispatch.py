@@ -86,5 +86,6 @@ def syscall_user_dispatch(k: KernelFace, regs: int, nr: int) -> bool:
 
 def _force_exit(k: KernelFace, sig: int) -> None:
     """force_exit_sig(): no handler can take it."""
-    k.current.signal.actions[sig].handler = SIG_DFL
+    actions = k.current.signal.actions
+    actions[sig] = actions[sig].handled_by(SIG_DFL)
     k.signals.force_info(k.current, SigInfo(sig))

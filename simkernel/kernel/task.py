@@ -25,7 +25,7 @@ from simkernel.kernel.mm import Mm
 from simkernel.kernel.namespaces import Namespace, Proxy
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.seccomp_filter import Filter
-from simkernel.kernel.sigpending import SigInfo, SigPending
+from simkernel.kernel.sigpending import DEFAULT_ACTION, SigAction, SigInfo, SigPending
 from simkernel.kernel.usage import Counts, Usage
 from simkernel.kernel.user import User
 
@@ -78,18 +78,6 @@ class WaitQueue:
 
     def __bool__(self) -> bool:
         return bool(self.waiters)
-
-
-class SigAction:
-    """struct k_sigaction."""
-
-    __slots__ = ("flags", "handler", "mask", "restorer")
-
-    def __init__(self, handler: int = 0, flags: int = 0, mask: int = 0, restorer: int = 0) -> None:
-        self.handler = handler
-        self.flags = flags
-        self.mask = mask
-        self.restorer = restorer
 
 
 class ControllingTerminal(Protocol):
@@ -167,7 +155,7 @@ class SignalStruct:
     def __init__(self) -> None:
         self.threads: list[Task] = []
         self.live = 0  # threads that are not on their way out
-        self.actions: list[SigAction] = [SigAction() for _ in range(NSIG + 1)]
+        self.actions: list[SigAction] = [DEFAULT_ACTION] * (NSIG + 1)
         self.sighand_users = 1
         self.pending = SigPending()
         self.wait_chldexit = WaitQueue("wait_chldexit")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.cpu import Cpu
+from arch.errors import CorruptMemory
 from arch.memory import KernelMemory
 from arch.symbols import Symbols
 from arch.text import KernelText
@@ -141,6 +142,8 @@ class Text:
             engine.declare(name, self.image.address(name), self.functions[name].prototype.ret)
 
         def first(index: int, *args: int) -> int | tuple[int, ...]:
+            if index not in by_index:
+                raise CorruptMemory(f"a hypercall of function {index:#x}, which there is not")
             enter, count = self._compile_one(by_index[index])
             self.cpu.set_enter(index, enter, count)
             result: int | tuple[int, ...] = enter(*args[:count])

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.signal import SIG_IGN
 from arch.cpu import Cpu
 from simkernel.kernel.body import Steps
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.registers import Registers
+from simkernel.kernel.sigpending import IGNORED_ACTION
 from simkernel.kernel.task import (
     EXIT_DEAD,
     PF_FORKNOEXEC,
@@ -94,8 +94,8 @@ class Threads:
         init = self.make_kernel_thread("init", init_body, tasks.idle)
         self.mirror.change_flags(init, 0, init.flags)
         kthreadd = self.make_kernel_thread("kthreadd", sleeper, tasks.idle)
-        for action in kthreadd.signal.actions:  # ignore_signals(): its threads end without being waited for
-            action.handler = SIG_IGN
+        ignored = [IGNORED_ACTION] * len(kthreadd.signal.actions)
+        kthreadd.signal.actions = ignored  # ignore_signals(): its threads end without being waited for
         for cpu in range(nr_cpus):
             for name in ("ksoftirqd", "migration"):
                 cpus.wake_new(self.make_kernel_thread(f"{name}/{cpu}", sleeper, kthreadd))

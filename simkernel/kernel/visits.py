@@ -286,7 +286,7 @@ class Walk:
         self.shows = False
         for i, step in enumerate(steps):
             rows += [self._point(listener) for listener in points] if i == behind else []
-            rows += [self._row(step)] if self.text.probed.get(step.symbol) else []
+            rows += self._rows(step) if self.text.probed.get(step.symbol) else []
         known = [row for row in rows if row is not None]
         if len(known) != len(rows) or len(known) > MOST_FUNCTIONS:
             return None
@@ -300,11 +300,9 @@ class Walk:
 
     def _guard(self, steps: Sequence[Step], points: Sequence[Listener]) -> None:
         """A call at which they might wake somebody goes its whole way."""
-        natives = [
-            self.cpu.at_probe(self.text.image.address(s.symbol))[1] for s in steps if self.text.probed.get(s.symbol)
-        ]
-        natives += [listener.native for listener in points]
-        guards = sorted(NO_GUARDS.union(*(native.guards for native in natives if native is not None)))
+        natives = [native for step in steps for _, _, native in self._probes(step)]
+        natives += [listener.native for listener in points if listener.native is not None]
+        guards = sorted(NO_GUARDS.union(*(native.guards for native in natives)))
         self.guards = (ctypes.c_uint64 * (3 * len(guards)))(*(word for guard in guards for word in guard))
         self.words[GUARDS], self.words[GUARD_LIST] = len(guards), ctypes.addressof(self.guards)
 
@@ -315,11 +313,27 @@ class Walk:
         self.words[RET_FUNCTION:GUARDS] = [native.function, native.data, id(native.after), id(python)]
         return True
 
-    def _row(self, step: Step) -> list[int] | None:
-        python, native = self.cpu.at_probe(self.text.image.address(step.symbol))
-        if self.text.probed[step.symbol] != 1 or native is None:
-            return None
+    def _probes(self, step: Step) -> list[tuple[int, Callable[[int], object], NativeHandler]]:
+        """Where a function has probes before its body, with their handlers; those that have a compiled one."""
+        if not self.text.probed.get(step.symbol):
+            return []
+        found = [(address, *self.cpu.at_probe(address)) for address in self.text.image.beginning(step.symbol)]
+        return [(address, python, native) for address, python, native in found if native is not None]
+
+    def _rows(self, step: Step) -> list[list[int] | None]:
+        """Those of a function, in the order in which they are hit."""
+        found = self._probes(step)
+        if len(found) != self.text.probed[step.symbol]:
+            return [None]  # there are others
+        return [self._row(step, *probe) for probe in found]
+
+    def _row(
+        self, step: Step, address: int, python: Callable[[int], object], native: NativeHandler
+    ) -> list[int] | None:
+        entry = self.text.image.address(step.symbol)
         if native.elsewhere and not step.as_it_was:
+            return None
+        if native.returns and address != entry:
             return None
         self.shows |= native.elsewhere
         arguments = (step.arguments or ())[: len(self.fields)]
@@ -334,7 +348,7 @@ class Walk:
         goes_back = self.text.image.after_call(step.caller) if step.caller else 0
         return [
             native.function, native.data, id(native.after), id(python), step.begins, step.ends, len(arguments),
-            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0, FUNCTION_KIND, self.text.image.address(step.symbol), goes_back,
+            *arguments, *[0] * (SHOWN_MOST - len(arguments)), native.returns, 0, FUNCTION_KIND, address, goes_back,
         ]  # fmt: skip
 
     def _point(self, listener: Listener) -> list[int] | None:

@@ -38,6 +38,7 @@ class Spaces:
         self.trampolines: dict[Hashable, int] = {}  # mm -> its xol area
         self.breakpoint_page: int | None = None
         self.uret_handler: ReturnHandler | None = None
+        self.uret_native: NativeHandler | None = None
 
     # ---- files ----
 
@@ -185,7 +186,7 @@ class Spaces:
             assert area is not None
             area.fault = lambda vma, pgoff: page
             self.trampolines[mm] = found
-            self.arm_user(mm, found, self._returned)
+            self.arm_user(mm, found, self._returned, self.uret_native)
         return found
 
     def _breakpoint_page(self) -> int:
@@ -195,9 +196,9 @@ class Spaces:
             self.k.mm.frames.write(self.breakpoint_page, self.k.arch.uprobe_breakpoint)
         return self.breakpoint_page
 
-    def set_uret_handler(self, handler: ReturnHandler) -> None:
-        """Of all return probes."""
-        self.uret_handler = handler
+    def set_uret_handler(self, handler: ReturnHandler, native: NativeHandler | None = None) -> None:
+        """Of all return probes, with its compiled form."""
+        self.uret_handler, self.uret_native = handler, native
 
     def _returned(self, regs: int) -> object:
         assert self.uret_handler is not None

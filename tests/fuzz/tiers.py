@@ -19,6 +19,7 @@ from tests.fuzz.kinds import ARCHS, Finding
 from tests.simkernel.kernel import test_shortcuts
 from tests.simkernel.observe import test_tiers
 
+OF_64_BITS = ("x86_64", "arm64", "s390x", "riscv64")
 VERSIONS = ("6.1", "6.1", "5.10", "6.12", "4.1")
 # Functions on the ways of frequent calls; a probe on one of them ends or visits what native code does.
 WATCHED = (
@@ -30,7 +31,7 @@ WATCHED = (
 def story(rng: random.Random) -> tuple[str, dict[str, Any]]:
     """What is done, with what: the name of a function that tells of it, and its arguments."""
     seed = rng.getrandbits(32)
-    which = rng.choice(("programs", "programs", "trampolines", "calls"))
+    which = rng.choice(("programs", "programs", "programs", "trampolines", "calls", "returns"))
     if which == "calls":
         arch = rng.choice(ARCHS)
         return which, {
@@ -40,7 +41,7 @@ def story(rng: random.Random) -> tuple[str, dict[str, Any]]:
             "cpus": rng.choice((1, 1, 2, 4)),
             "watch": rng.choice(WATCHED),
         }
-    archs = ARCHS if which == "trampolines" else ("x86_64", "arm64", "s390x", "riscv64")
+    archs = {"trampolines": ARCHS, "returns": ("x86_64", "arm64", "s390x", "i386")}.get(which, OF_64_BITS)
     return which, {"arch": rng.choice(archs), "seed": seed}
 
 
@@ -48,6 +49,7 @@ TELL = {
     "programs": test_tiers.told_of_random_programs,
     "trampolines": test_tiers.told_of_trampolines,
     "calls": test_shortcuts.told,
+    "returns": test_tiers.told_of_returns,
 }
 
 
@@ -68,4 +70,4 @@ def compare(rng: random.Random) -> str:
     if native != python:
         parts = [name for name in python if python[name] != native[name]]
         raise Finding(f"{which} {arguments}, native after {later}: {', '.join(parts)} differ")
-    return f"{which}, {len(python.get('programs', ()))} programs"
+    return f"{which}, {len(python.get('programs', python.get('runs', ())))} programs"

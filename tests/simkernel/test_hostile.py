@@ -33,3 +33,13 @@ def test_some_on_each_architecture() -> None:
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_ten_thousand_programs(seed: str) -> None:
     run("--programs", "10000", "--seed", seed)
+
+
+@pytest.mark.parametrize("number", [("5", "8"), ("31", "38")])
+def test_a_wild_address_is_memory_destroyed(number: tuple[str, str]) -> None:
+    """A struct file that is none, a function that is none: once a KeyError."""
+    seed, only = number
+    script = Path(__file__).with_name("hostile.py")
+    options = ["--arch", "s390x", "--tier", "compiled", "--seed", seed, "--only", only]
+    done = subprocess.run([sys.executable, str(script), *options], capture_output=True, text=True, check=True)
+    assert done.stdout == "ends with CorruptMemory False\n"

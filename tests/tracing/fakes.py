@@ -329,7 +329,7 @@ class FakeSpaces:
     def uretprobe_trampoline(self, mm):
         return 0x7FFFFFFFE000
 
-    def set_uret_handler(self, handler):
+    def set_uret_handler(self, handler, native=None):
         self.uret_handler = handler
 
 

@@ -6,6 +6,7 @@ What a place is, trace_kprobe.py and trace_uprobe.py know.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -177,15 +178,20 @@ class TraceProbe:
     def users_changed(self) -> None:
         """Who listens to the event, or what its programs do, is another."""
 
-    def native_handler(self, after: Callable[[int], object]) -> NativeHandler | None:
-        """A hit in compiled form: where a record goes into one trace, and to compiled programs.  `after`: see NativeHandler."""
+    def native_handler(
+        self, after: Callable[[int], object], counts: ctypes.Array[ctypes.c_uint64]
+    ) -> NativeHandler | None:
+        """A hit in compiled form, counted there: where a record goes into one trace, and to compiled programs.
+
+        `after`: see NativeHandler.
+        """
         event = self.event
         if event.filter_program is not None or not (event.listeners or event.perf_users):
             return None
         run = None
         if event.perf_users:
             codes = [program.native for program in event.bpf_programs]
-            run = programs.handler(self.counts, codes, after, self.recorder, event=event)
+            run = programs.handler(counts, codes, after, self.recorder, event=event)
             if run is not None and any(user.sampling for user in event.perf_events):
                 run = replace(run, sight=None)  # a sample shows where the CPU is
             if run is None or not event.listeners:

@@ -178,15 +178,13 @@ def library(big_endian: bool) -> Library:
     return Library(FUNCTIONS, big_endian)
 
 
-class Returns:
-    """The stack of a machine."""
+class Rows:
+    """A stack of calls under way; a row's probe is known by the address of its words."""
 
-    def __init__(self, arch: Architecture, layout: Layout, block: Block, trampoline: int, ip_first: bool) -> None:
-        self.arch, self.layout, self.block = arch, layout, block
-        self.trampoline, self.ip_first = trampoline, ip_first
-        self.words = (ctypes.c_uint64 * (FIRST + ROW * CAPACITY))()
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.words = (ctypes.c_uint64 * (FIRST + ROW * capacity))()
         self.data: dict[int, object] = {}  # what entry handlers left, by serial number
-        self.is_native = chosen_tier() is not Tier.PYTHON
 
     @property
     def address(self) -> int:
@@ -199,7 +197,7 @@ class Returns:
     @property
     def full(self) -> bool:
         """No call more can be caught."""
-        return self.words[ROWS] >= CAPACITY
+        return self.words[ROWS] >= self.capacity
 
     def push(self, task: int, rp: int, ret: int, data: object, arguments: tuple[int, ...] = ()) -> None:
         """A call is under way."""
@@ -217,6 +215,10 @@ class Returns:
         words = self.words
         rows = range(FIRST, FIRST + ROW * words[ROWS], ROW)
         return [row for row in reversed(rows) if words[row + TASK] == task]
+
+    def all(self) -> list[int]:
+        """Rows of all tasks, newest first."""
+        return list(range(FIRST + ROW * (self.words[ROWS] - 1), FIRST - 1, -ROW))
 
     def read(self, row: int) -> tuple[int, int, int, object]:
         """(serial number, words of the probe, real return address, what the entry handler left) of a row."""
@@ -236,6 +238,16 @@ class Returns:
             words[at] = words[at + ROW]
         words[ROWS] -= 1
         self.data.pop(serial, None)
+
+
+class Returns(Rows):
+    """The stack of a machine."""
+
+    def __init__(self, arch: Architecture, layout: Layout, block: Block, trampoline: int, ip_first: bool) -> None:
+        super().__init__(CAPACITY)
+        self.arch, self.layout, self.block = arch, layout, block
+        self.trampoline, self.ip_first = trampoline, ip_first
+        self.is_native = chosen_tier() is not Tier.PYTHON
 
     def entry_handler(self, rp: ctypes.Array[ctypes.c_uint64], noted: int = 0) -> NativeHandler:
         """The compiled form of a return probe's entry, which notes so many arguments: at most can_note()."""

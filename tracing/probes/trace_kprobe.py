@@ -85,9 +85,11 @@ class TraceKprobe(TraceProbe):
     def users_changed(self) -> None:
         """The compiled form of hit(), where there is one."""
         if self.rp is None:
-            self.kprobes.set_native(self.kp, self.native_handler(self.kprobes.guarded(self.kp, self.after_programs)))
+            after = self.kprobes.guarded(self.kp, self.after_programs)
+            self.kprobes.set_native(self.kp, self.native_handler(after, self.counts))
         else:
-            self.kprobes.set_native_return(self.rp, self.native_handler(self.after_programs), self.after_return)
+            native = self.native_handler(self.after_programs, self.counts)
+            self.kprobes.set_native_return(self.rp, native, self.after_return)
 
     def native_place(self) -> compiled.Place | None:
         """The probed address, and at a return where the newest return address is kept."""

@@ -9,10 +9,13 @@ from arch.tracefacts import EventFrames, Names
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes.args import ProbeArg
 from tracing.probes.event import ProbeEvent, TraceProbe
+from tracing.probes.programs import counter
 from tracing.probes.uprobes import Uprobe, UprobeConsumer, Uprobes
 from tracing.record.event import FTRACE
 from tracing.record.fields import COMMON_SIZE
 from tracing.record.recorder import Recorder
+
+UNCOUNTED = counter()  # returns are counted at the call
 
 
 class UprobeEvent(ProbeEvent):
@@ -55,6 +58,8 @@ class TraceUprobe(TraceProbe):
         self.uprobe: Uprobe | None = None
         handler, ret_handler = (self.count_call, self.returned) if is_return else (self.hit, None)
         self.consumer = UprobeConsumer(handler, ret_handler, self.wants)
+        if is_return:
+            self.consumer.counter = self.counts
 
     def wants(self, mm: Hashable) -> bool:
         """uprobe_perf_filter(): everything for ftrace and system-wide perf events, else the tasks of perf events."""
@@ -65,8 +70,11 @@ class TraceUprobe(TraceProbe):
 
     def users_changed(self) -> None:
         """The compiled form of hit(), where there is one."""
-        if not self.is_return:
-            self.uprobes.set_native(self.uprobe, self.consumer, self.native_handler(self.after_programs))
+        if self.is_return:
+            native = self.native_handler(self.after_programs, UNCOUNTED)
+            self.uprobes.set_native_return(self.uprobe, self.consumer, native, self.after_return)
+        else:
+            self.uprobes.set_native(self.uprobe, self.consumer, self.native_handler(self.after_programs, self.counts))
 
     def after_programs(self, regs: int) -> object:
         """What hit() does after its programs, in compiled form, have let the event through, or failed."""
@@ -74,6 +82,13 @@ class TraceUprobe(TraceProbe):
         ip = self.board.instruction_pointer(regs)
         self.context.base = ip - self.offset
         self.deliver(regs, (ip,), 0)
+        return None
+
+    def after_return(self, func: int, regs: int) -> object:
+        """The same for returned()."""
+        self.raise_failure()
+        self.context.base = func - self.offset
+        self.deliver(regs, (func, self.board.instruction_pointer(regs)), 0)
         return None
 
     def hit(self, regs: int) -> object:

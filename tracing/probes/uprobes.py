@@ -9,17 +9,35 @@ The kernel calls mmap(), munmap(), dup_mm() and exit_mm() when address spaces ch
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import Literal
 
 from arch.abi.errno import EINVAL, EIO, ENOSYS
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
-from arch.native.handler import NativeHandler
+from arch.native.handler import NativeHandler, Tier, chosen_tier
 from tracing.board import Board
 from tracing.face import ProbeHandler, UserSpaces
+from tracing.probes.returns import LAST_RET, LAST_RP, Rows
+from tracing.probes.together import together
+from tracing.probes.uretprobes import (
+    CAPACITY,
+    D_TRAMPOLINE,
+    MAX_URETPROBE_DEPTH,
+    NOTED,
+    UP_DATA,
+    UP_FUNCTION,
+    UP_WORDS,
+    UserReturns,
+)
 
 UPROBE_HANDLER_REMOVE = 1
-MAX_URETPROBE_DEPTH = 64
+
+
+def _nothing(func: int, regs: int) -> None:
+    """Nothing is left."""
 
 
 class UprobeConsumer:
@@ -39,6 +57,9 @@ class UprobeConsumer:
         self.ret_handler = ret_handler
         self.filter = filter
         self.native: NativeHandler | None = None  # the compiled form of `handler`; see Uprobes.set_native()
+        self.counter: ctypes.Array[ctypes.c_uint64] | None = None  # `handler` does nothing but raise this
+        self.native_return: NativeHandler | None = None  # of `ret_handler`, ...
+        self.after_return: Callable[[int, int], object] = _nothing  # ... and what is left then: (func, regs)
 
     def wants(self, mm: Hashable) -> bool:
         """consumer_filter()."""
@@ -55,19 +76,29 @@ class Uprobe:
         self.consumers: list[UprobeConsumer] = []
         self.armed: dict[tuple[Hashable, int], ProbeHandler] = {}  # (mm, vaddr)
         self.counted: dict[tuple[Hashable, int], int] = {}  # (mm, address of the counter) -> by how much
+        self.words = (ctypes.c_uint64 * UP_WORDS)()  # by whose address rows of calls under way know it
+        self.hits: dict[
+            tuple[Hashable, int], ctypes.Array[ctypes.c_uint64]
+        ] = {}  # words of compiled hits that catch returns
+
+    @property
+    def address(self) -> int:
+        """Of the words, in the host."""
+        return ctypes.addressof(self.words)
 
 
 class ReturnInstance:
     """struct return_instance: one call under way in a task."""
 
-    __slots__ = ("chained", "func", "orig_ret", "stack", "uprobe")
+    __slots__ = ("chained", "func", "orig_ret", "serial", "stack", "uprobe")
 
-    def __init__(self, uprobe: Uprobe, func: int, orig_ret: int, stack: int, chained: bool) -> None:
+    def __init__(self, uprobe: Uprobe, func: int, orig_ret: int, stack: int, chained: bool, serial: int) -> None:
         self.uprobe = uprobe
         self.func = func
         self.orig_ret = orig_ret
         self.stack = stack
         self.chained = chained
+        self.serial = serial  # of its row
 
 
 class Uprobes:
@@ -79,7 +110,7 @@ class Uprobes:
         self.layout = board.layout
         self.probes: dict[tuple[Hashable, int], Uprobe] = {}
         self.by_inode: dict[Hashable, dict[int, Uprobe]] = {}
-        self.instances: dict[Hashable, list[ReturnInstance]] = {}
+        self.caught: dict[int, Uprobe] = {}  # by the address of its words: those whose returns were asked for
         self._ret_handler_set = False
 
     def user_spaces(self) -> UserSpaces:
@@ -87,6 +118,19 @@ class Uprobes:
         if self.spaces is None:
             raise KernelError(ENOSYS, "no user address spaces")
         return self.spaces
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Calls under way whose returns are probed."""
+        return Rows(CAPACITY)
+
+    @cached_property
+    def compiled(self) -> UserReturns | None:
+        """What makes compiled handlers of them."""
+        if chosen_tier() is Tier.PYTHON:
+            return None
+        host = self.host
+        return UserReturns(host.arch, self.layout, host.block, self.rows.address, host.mem.byteorder == "big")
 
     # Registration
 
@@ -124,6 +168,14 @@ class Uprobes:
             known.pop(uprobe.offset, None)
             if not known:
                 self.by_inode.pop(uprobe.inode, None)
+            self._forget(uprobe)
+
+    def _forget(self, uprobe: Uprobe) -> None:
+        """One that is gone and has no calls under way needs not be found any more."""
+        if uprobe.consumers or uprobe.address not in self.caught:
+            return
+        if all(found.uprobe is not uprobe for found in self._instances(None)):
+            del self.caught[uprobe.address]
 
     def refresh(self, uprobe: Uprobe) -> None:
         """uprobe_apply(): a consumer came, went or changed its mind; (dis)arm every mapping accordingly."""
@@ -153,19 +205,52 @@ class Uprobes:
     def _arm(self, uprobe: Uprobe, key: tuple[Hashable, int]) -> None:
         handler = self._closure(uprobe, *key)
         uprobe.armed[key] = handler
-        self.user_spaces().arm_user(key[0], key[1], handler, self._native(uprobe))
+        self.user_spaces().arm_user(key[0], key[1], handler, self._native(uprobe, *key))
 
-    @staticmethod
-    def _native(uprobe: Uprobe) -> NativeHandler | None:
-        """The compiled form of a site's closure: of one consumer that is not interested in returns."""
-        if len(uprobe.consumers) != 1 or uprobe.consumers[0].ret_handler is not None:
+    def _native(self, uprobe: Uprobe, mm: Hashable, vaddr: int) -> NativeHandler | None:
+        """The compiled form of a site's closure, if all its consumers want this address space and have one."""
+        if not all(consumer.wants(mm) for consumer in uprobe.consumers):
             return None
-        return uprobe.consumers[0].native
+        first = self._native_entry([c for c in uprobe.consumers if c.handler is not None and c.counter is None])
+        counters = [consumer.counter for consumer in uprobe.consumers if consumer.counter is not None]
+        returning = any(consumer.ret_handler is not None for consumer in uprobe.consumers)
+        if not returning and not counters:
+            return first if isinstance(first, NativeHandler) else None
+        if first is False or not returning or self.compiled is None:
+            return None
+        old = uprobe.hits.get((mm, vaddr))
+        made, uprobe.hits[mm, vaddr] = self.compiled.hit(
+            uprobe.address, vaddr, 0 if old is None else old[D_TRAMPOLINE], first or None, counters,
+            lambda regs: self._prepare_uretprobe(uprobe, mm, vaddr, regs),
+        )  # fmt: skip
+        return made
+
+    def _native_entry(self, consumers: list[UprobeConsumer]) -> NativeHandler | Literal[False] | None:
+        """One compiled handler for those of these consumers; None: there are none; False: one of them has none."""
+        natives = [consumer.native for consumer in consumers]
+        if len(consumers) < 2:
+            return (natives[0] or False) if natives else None
+
+        def run(index: int, regs: int) -> object:
+            handler = consumers[index].handler
+            return None if handler is None else handler(regs)
+
+        return together(natives, self.host.block, self.host.mem.byteorder == "big", run) or False
 
     def _aim(self, uprobe: Uprobe) -> None:
-        native = self._native(uprobe)
         for mm, vaddr in uprobe.armed:
-            self.user_spaces().aim_user(mm, vaddr, native)
+            self.user_spaces().aim_user(mm, vaddr, self._native(uprobe, mm, vaddr))
+        self._aim_return(uprobe)
+
+    def _aim_return(self, uprobe: Uprobe) -> None:
+        """What a row leads to."""
+        uprobe.words[UP_FUNCTION] = 0
+        found = [consumer for consumer in uprobe.consumers if consumer.ret_handler is not None]
+        if len(found) == 1 and found[0].native_return is not None:
+            uprobe.words[UP_DATA] = found[0].native_return.data
+            uprobe.words[UP_FUNCTION] = found[0].native_return.function
+        if found:
+            self.caught[uprobe.address] = uprobe
 
     def set_native(self, uprobe: Uprobe | None, consumer: UprobeConsumer, native: NativeHandler | None) -> None:
         """A consumer's handler has another compiled form from now on, or none."""
@@ -173,8 +258,17 @@ class Uprobes:
         if uprobe is not None:
             self._aim(uprobe)
 
+    def set_native_return(
+        self, uprobe: Uprobe | None, consumer: UprobeConsumer, native: NativeHandler | None, after: Callable[[int, int], object]
+    ) -> None:  # fmt: skip
+        """And its handler of returns."""
+        consumer.native_return, consumer.after_return = native, after
+        if uprobe is not None:
+            self._aim_return(uprobe)
+
     def _disarm(self, uprobe: Uprobe, key: tuple[Hashable, int]) -> None:
         del uprobe.armed[key]
+        uprobe.hits.pop(key, None)
         self.user_spaces().disarm_user(*key)
 
     def _count(self, uprobe: Uprobe, key: tuple[Hashable, int], delta: int) -> None:
@@ -243,19 +337,22 @@ class Uprobes:
         """prepare_uretprobe(): hijack the return address, at most 64 deep."""
         spaces = self.user_spaces()
         if not self._ret_handler_set:
-            spaces.set_uret_handler(self.return_handler)
+            native = None if self.compiled is None else self.compiled.returned(self._after_return)
+            spaces.set_uret_handler(self.return_handler, native)
             self._ret_handler_set = True
-        task = self.host.current_task()
-        stack = self.instances.setdefault(task, [])
+        stack = self._instances(self.host.current_task())[::-1]
         mem, arch = _Joined(self.host.mem, spaces.user_mem_of(mm), regs, self.layout.size), self.host.arch
         sp = self.layout.get(self.host.mem, regs, arch.stack_pointer)
         trampoline = spaces.uretprobe_trampoline(mm)
+        words = uprobe.hits.get((mm, func))
+        if words is not None:
+            words[D_TRAMPOLINE] = trampoline
         try:
             orig = arch.return_address(mem, regs, self.layout)
             chained = orig == trampoline
             while stack and not (sp <= stack[-1].stack if chained else sp < stack[-1].stack):
-                stack.pop()  # frames that longjmp() left behind: the stack grows down
-            if len(stack) >= MAX_URETPROBE_DEPTH:
+                self._drop(stack.pop())  # frames that longjmp() left behind: the stack grows down
+            if len(stack) >= MAX_URETPROBE_DEPTH or self.rows.full:
                 return None
             if chained:
                 if not stack:
@@ -265,16 +362,32 @@ class Uprobes:
                 arch.set_return_address(mem, regs, trampoline, self.layout)
         except Fault:
             return None
-        stack.append(ReturnInstance(uprobe, func, orig, sp, chained))
+        task = self.host.task_number(self.host.current_task())
+        self.rows.push(task, uprobe.address, orig, None, (func, sp, chained))
         return True
+
+    def _instances(self, task: Hashable | None) -> list[ReturnInstance]:
+        """Of a task, or of all; newest first."""
+        rows = self.rows
+        numbers = rows.of(self.host.task_number(task)) if task is not None else rows.all()
+        return [self._instance(row) for row in numbers]
+
+    def _instance(self, row: int) -> ReturnInstance:
+        serial, uprobe, orig_ret, _ = self.rows.read(row)
+        func, stack, chained = self.rows.arguments(row, NOTED)
+        return ReturnInstance(self.caught[uprobe], func, orig_ret, stack, bool(chained), serial)
+
+    def _drop(self, instance: ReturnInstance) -> None:
+        """Its row goes."""
+        self.rows.forget(instance.serial)
+        self._forget(instance.uprobe)
 
     def return_handler(self, regs: int) -> int:
         """handle_trampoline(): the newest instance and those chained to it; gives the real return address.
 
         A task that jumped to the trampoline without an instance gets KernelError(EINVAL): SIGILL.
         """
-        task = self.host.current_task()
-        stack = self.instances.get(task)
+        stack = self._instances(self.host.current_task())[::-1]
         if not stack:
             raise KernelError(EINVAL, "no uretprobe instance: SIGILL")
         sp = self.layout.get(self.host.mem, regs, self.host.arch.stack_pointer)
@@ -285,6 +398,8 @@ class Uprobes:
                 first -= 1
             frame = stack[first:]
             del stack[first:]
+            for instance in frame:
+                self._drop(instance)
             # If the next older frame has returned as well, this one was skipped by longjmp().
             valid = not stack or sp < stack[-1].stack
             real = frame[0].orig_ret
@@ -293,8 +408,6 @@ class Uprobes:
                 for instance in reversed(frame):
                     self._run_return(instance, regs)
                 break
-        if not stack:
-            self.instances.pop(task, None)
         return real
 
     def _run_return(self, instance: ReturnInstance, regs: int) -> None:
@@ -302,14 +415,23 @@ class Uprobes:
             if consumer.ret_handler is not None:
                 consumer.ret_handler(instance.func, regs)
 
+    def _after_return(self, regs: int) -> None:
+        """What the compiled form of return_handler() leaves to Python."""
+        uprobe, func = self.caught[self.rows.words[LAST_RP]], self.rows.words[LAST_RET]
+        for consumer in tuple(uprobe.consumers):
+            if consumer.ret_handler is not None:  # the only one
+                consumer.after_return(func, regs)
+
     def task_exit(self, task: Hashable) -> None:
         """uprobe_free_utask(): a task is gone with calls still under way."""
-        self.instances.pop(task, None)
+        for instance in self._instances(task):
+            self._drop(instance)
 
     def task_fork(self, parent: Hashable, child: Hashable) -> None:
         """dup_utask(): calls under way in the parent are under way in the child, whose memory is a copy."""
-        if parent in self.instances:
-            self.instances[child] = list(self.instances[parent])
+        for instance in reversed(self._instances(parent)):
+            noted = instance.func, instance.stack, instance.chained
+            self.rows.push(self.host.task_number(child), instance.uprobe.address, instance.orig_ret, None, noted)
 
 
 class _Joined:

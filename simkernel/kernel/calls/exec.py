@@ -15,8 +15,9 @@ from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
 from simkernel.kernel.security import ask, may, prepare_creds, tell_subject
+from simkernel.kernel.sigpending import DEFAULT_ACTION, after_exec
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH
-from simkernel.kernel.task import PF_FORKNOEXEC, PF_NOFREEZE, SigAction
+from simkernel.kernel.task import PF_FORKNOEXEC, PF_NOFREEZE
 
 MAX_ARG_STRLEN = 32 * PAGE_SIZE
 MAX_RECURSION = 5
@@ -257,7 +258,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     task.restart = task.user_dispatch = None
     task.syscall_work &= ~WORK_USER_DISPATCH
     signal = task.signal
-    signal.actions = [SigAction(1) if n and a.handler == 1 else SigAction() for n, a in enumerate(signal.actions)]
+    signal.actions = [DEFAULT_ACTION, *map(after_exec, signal.actions[1:])]
     task.sas_sp = task.sas_size = task.sas_flags = 0
     yield k.call("do_close_on_exec", k.mirror.get_field(task.addr, "task_struct", "files"))
     k.hw_breakpoints.flush(task)

@@ -88,7 +88,8 @@ def _zap_pid_ns_processes(k: KernelFace, task: Task) -> Steps[None]:
     space = task.pid_ns
     assert space is not None
     space.dead = True
-    task.signal.actions[SIGCHLD].handler = SIG_IGN
+    actions = task.signal.actions
+    actions[SIGCHLD] = actions[SIGCHLD].handled_by(SIG_IGN)
     for other in [t for t in k.tasks.by_pid.values() if t.pid in space.number and t.signal is not task.signal]:
         k.signals.send(other, SIGKILL)
     while True:

@@ -35,7 +35,7 @@ from arch.abi.sched import (
     SCHED_NORMAL,
     SCHED_RR,
 )
-from arch.abi.signal import NSIG, SIG_DFL, SIG_IGN
+from arch.abi.signal import NSIG
 from arch.errors import KernelError
 from simkernel.kernel.calls.limits import watch_rt_time
 from simkernel.kernel.commit import enough_for_copy
@@ -45,6 +45,7 @@ from simkernel.kernel.pid_namespace import PID_MAX, PidNamespace
 from simkernel.kernel.ptrace.stops import clone_event, init_task, report_event
 from simkernel.kernel.seccomp import WORK_SECCOMP
 from simkernel.kernel.security import prepare_creds
+from simkernel.kernel.sigpending import after_exec
 from simkernel.kernel.task import (
     EXIT_DEAD,
     PF_FORKNOEXEC,
@@ -53,7 +54,6 @@ from simkernel.kernel.task import (
     PF_SUPERPRIV,
     TASK_DEAD,
     CloneArgs,
-    SigAction,
     SignalStruct,
     Task,
     WaitQueue,
@@ -183,7 +183,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
             yield from _undo(k, child)
             return refused
     if flags & CLONE_CLEAR_SIGHAND:
-        child.signal.actions = [SigAction(a.handler if a.handler == SIG_IGN else SIG_DFL) for a in child.signal.actions]
+        child.signal.actions = [after_exec(action) for action in child.signal.actions]
     child.ioprio = k.current.ioprio
     child.iopl = k.current.iopl
     child.io_context = k.current.io_context if flags & CLONE_IO else None
@@ -348,7 +348,7 @@ def copy_sighand(k: KernelFace, flags: int, tsk: int) -> int:
     if flags & CLONE_SIGHAND:
         child.signal.actions = parent.signal.actions
     else:
-        child.signal.actions = [SigAction(a.handler, a.flags, a.mask, a.restorer) for a in parent.signal.actions]
+        child.signal.actions = list(parent.signal.actions)
     return 0
 
 

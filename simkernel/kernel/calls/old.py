@@ -15,8 +15,8 @@ from simkernel.kernel.calls.signal import restored
 from simkernel.kernel.calls.wait import sys_wait4
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
-from simkernel.kernel.sigpending import bit
-from simkernel.kernel.task import UNBLOCKABLE, SigAction, has_signal
+from simkernel.kernel.sigpending import SigAction, bit
+from simkernel.kernel.task import UNBLOCKABLE, has_signal
 
 _IDS = (
     ("getuid", ""), ("geteuid", ""), ("getgid", ""), ("getegid", ""), ("setuid", "uid_t uid"), ("setgid", "gid_t gid"),

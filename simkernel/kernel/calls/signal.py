@@ -42,7 +42,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import traced_signal, trap_stop
 from simkernel.kernel.security import ask
 from simkernel.kernel.signals import CORE, IGNORED_BY_DEFAULT, STOPS
-from simkernel.kernel.sigpending import SigInfo, bit
+from simkernel.kernel.sigpending import SigAction, SigInfo, bit
 from simkernel.kernel.task import (
     PF_EXITING,
     PF_SIGNALED,
@@ -50,7 +50,6 @@ from simkernel.kernel.task import (
     TASK_RUNNING,
     TASK_STOPPED,
     UNBLOCKABLE,
-    SigAction,
     Task,
     fatal_pending,
     has_signal,
@@ -158,7 +157,7 @@ def setup_rt_frame(k: KernelFace, sig: int, regs: int) -> Body:
         k.sigframes.abi.setup_rt_frame(k.sigframes, regs, info, action, saved)
     except KernelError:
         if sig == SIGSEGV:
-            action.handler = SIG_DFL
+            task.signal.actions[sig] = action.handled_by(SIG_DFL)
         k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
         return -EFAULT
         yield
@@ -170,7 +169,7 @@ def setup_rt_frame(k: KernelFace, sig: int, regs: int) -> Body:
         task.blocked |= bit(sig)
     task.blocked &= ~UNBLOCKABLE
     if action.flags & SA_RESETHAND:
-        action.handler = SIG_DFL
+        task.signal.actions[sig] = action.handled_by(SIG_DFL)
     k.signals.recalc(task)
     return 0
 

@@ -11,8 +11,7 @@ from arch.abi.signal import SIGILL, SIGSEGV
 from arch.errors import KernelError
 from simkernel.fs.rootfs import add_file
 from simkernel.kernel.calls.signal import sys_rt_sigreturn
-from simkernel.kernel.sigpending import SigInfo
-from simkernel.kernel.task import SigAction
+from simkernel.kernel.sigpending import SigAction, SigInfo
 from simkernel.machine import boot
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")

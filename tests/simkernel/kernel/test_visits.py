@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 import simkernel
+from arch import architecture
+from arch.errors import KernelError
 from arch.native.handler import Tier
+from arch.text import disassemble
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import COLD_RUNS
@@ -44,7 +47,15 @@ def program_text(rng, loads, read="", registers=False):
     return "\n".join([*lines, f"r0 = {rng.choice([0, 0, 1])}", "exit"])
 
 
-def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
+def may_be_probed(kprobes, address):
+    try:
+        kprobes.check_address(address)
+    except KernelError:  # the second half of what ftrace patches
+        return False
+    return True
+
+
+def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0, inside=0.0):
     """Everything that can be seen of random calls with probes on their ways."""
     monkeypatch.setenv("SIMKERNEL_TIER", tier)
     rng = random.Random(seed)
@@ -71,9 +82,17 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
         programs.append(prog)
         return prog
 
-    for number, place in enumerate(rng.sample(places, rng.randint(0 if listens else 1, 4 - 2 * bool(listens)))):
+    probed = rng.sample(places, rng.randint(0 if listens else 1, 4 - 2 * bool(listens)))
+    for number, place in enumerate([*probed, *(probed if inside else ())]):
         returns = rng.random() < 0.4
-        match rng.choice(["program", "event", "both", "multi", "trampoline"]):
+        offset = 0
+        if inside and rng.random() < inside:  # mostly before the function's body
+            start = k.symbols.address(place)
+            offsets = [at for at in k.text.image.boundaries(place) if may_be_probed(tracing.kprobes, start + at)]
+            returns, offset = False, rng.choice(offsets[: rng.choice([3, 6, 6, len(offsets)])])
+        match rng.choice(
+            ["program", "event", "both"] if inside else ["program", "event", "both", "multi", "trampoline"]
+        ):
             case "multi":
                 loads = [layout.fields[facts.return_value].offset] if returns and k.arch.word == 8 else arguments
                 prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads, read))
@@ -86,9 +105,11 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0):
                 name, args = f"e{number}", rng.choice(["", " a=$stack0", " c=$comm"][: 2 + k.version.at_least("4.15")])
                 if arguments and not returns:
                     args = rng.choice(["", f" a={first} b={second}:u32 c={third}", f" a={second}", " s=$stack1"])
+                    if inside and ("$stack" in args or (offset and "$arg" in args)):
+                        args = ""  # what earlier calls left on the stack depends on the tier; arguments are an entry's
                 elif returns:
                     args = rng.choice(["", " r=$retval"])
-                tracing.probe_events.run(f"{'r' if returns else 'p'}:{name} {place}{args}", "kprobe")
+                tracing.probe_events.run(f"{'r' if returns else 'p'}:{name} {place}+{offset}{args}", "kprobe")
                 event = tracing.events.get("kprobes", name)
                 if kind in ("event", "both"):
                     event.set_enabled(True)
@@ -149,6 +170,30 @@ def test_versions(monkeypatch, kernel):
         python, _ = told(monkeypatch, "python", "x86_64", seed, kernel)
         native, _ = told(monkeypatch, "native", "x86_64", seed, kernel)
         assert native == python, seed
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_inside_functions(monkeypatch, arch):
+    """Several probes in a function, before its body and behind it."""
+    somewhere = False
+    for seed in range(60, 66 if arch == "x86_64" else 63):
+        python, _ = told(monkeypatch, "python", arch, seed, inside=0.7)
+        native, visited = told(monkeypatch, "native", arch, seed, inside=0.7)
+        assert native == python, seed
+        somewhere |= visited
+    assert somewhere == (arch != "s390x")
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_until_the_hypercall(arch):
+    """It is the first of each kind of function, and a probe there comes before the body."""
+    facts = architecture.get(arch).support.text
+    kinds = [facts.function, *([facts.jumping_function] if facts.jumping_function else [])]
+    for kind in kinds:
+        code = kind(3)
+        insns = disassemble(architecture.get(arch), code, 0)
+        first = next(insn for insn in insns if insn.mnemonic in ("int", "svc", "ecall"))
+        assert first.address == facts.hypercall_at
 
 
 @pytest.mark.parametrize("arch", ARCHES)

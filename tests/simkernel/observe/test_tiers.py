@@ -2,8 +2,10 @@
 
 import os
 import random
+from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 import simkernel
 from arch.native.handler import Tier
@@ -20,6 +22,7 @@ from simkernel.observe.attach import Attached
 from tests.simkernel.known_maps import answer_all, publish
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+RETURNS = Path(ROOT) / "tests" / "simkernel" / "kernel" / "programs" / "bin"
 RUNS = (("writes", ["writer"]), ("functions", ["server", "40"]), ("sizes", ["writer"]))
 CASES = [
     (arch, name, argv)
@@ -317,4 +320,97 @@ def test_trampolines(monkeypatch, arch):
         assert FEXIT in compiled
         monkeypatch.setitem(COLD_RUNS, Tier.AUTO, 7)
         mixed, _ = told_of_trampolines(monkeypatch, "", arch, seed)
+        assert mixed == python
+
+
+# -- returns of user functions -----------------------------------------------------------------------------------------
+
+CALLED = ("plain", "deep", "jumped", "jumps", "leaves", "twice")
+COUNTS_RETURNS = """
+r6 = r1
+r7 = *(u64 *)(r6 +{result})
+*(u64 *)(r10 -8) = r7
+*(u64 *)(r10 -16) = 1
+r1 = map[m0]
+r2 = r10
+r2 += -8
+call bpf_map_lookup_elem
+if r0 == 0 goto new
+r1 = *(u64 *)(r0 +0)
+r1 += 1
+*(u64 *)(r0 +0) = r1
+goto out
+new:
+r1 = map[m0]
+r2 = r10
+r2 += -8
+r3 = r10
+r3 += -16
+r4 = 0
+call bpf_map_update_elem
+out:
+call bpf_ktime_get_ns
+r0 &= {mask}
+exit
+"""
+
+
+def told_of_returns(monkeypatch, tier, arch, seed):
+    """Calls of a program's functions and their returns, some with several probes."""
+    rng = random.Random(seed)
+    machine = booted(monkeypatch, tier, arch)
+    observer, tracing = machine.kernel.observer, machine.kernel.observer.tracing
+    path = machine.install(RETURNS / arch / "returns")
+    places = offsets(RETURNS / arch / "returns")
+    counts = publish(observer, MapAttr(uapi.BPF_MAP_TYPE_HASH, 8, 8, 1000))
+    answer_all(monkeypatch, observer, lambda fd: counts)
+    layout, facts = machine.kernel.cpu.layout, machine.kernel.arch
+    programs, events = [], []
+    for name in CALLED:
+        for letter in rng.choice(("r", "r", "rp", "pr", "rr", "", "p")):
+            text = COUNTS_RETURNS.format(
+                result=layout.fields[facts.return_value].offset & ~7, mask=rng.choice([0, 1, 3])
+            )
+            _, prog = prog_load(
+                observer.bpf, LoadAttr(uapi.BPF_PROG_TYPE_KPROBE, assemble(text, {"m0": 1000}), license="GPL")
+            )
+            assert prog is not None
+            programs.append(prog)
+            tracing.probe_events.run(f"{letter}:e{len(programs)} {path}:{places[name]:#x}", "uprobe")
+            events.append(tracing.events.get("uprobes", f"e{len(programs)}"))
+            events[-1].perf_register()
+            events[-1].add_bpf(Attached(prog, 0))
+    result = machine.run([path, str(seed), "40"])
+    seen = {
+        "output": result.stdout + result.stderr,
+        "status": result.status,
+        "now": machine.kernel.clock.now_ns,
+        "counts": [(key, counts.user_lookup(key, 0)) for key in keys(counts)],
+        "runs": [prog.run_cnt for prog in programs],
+        "hits": [event.probes[0].nhit for event in events],
+        "under way": len(tracing.uprobes.rows),
+    }
+    compiled = sum(prog.native is not None for prog in programs)
+    machine.close()
+    return seen, compiled
+
+
+def offsets(path):
+    """Where in the file the functions are."""
+    with open(path, "rb") as stream:
+        elf = ELFFile(stream)
+        found = {symbol.name: symbol["st_value"] for symbol in elf.get_section_by_name(".symtab").iter_symbols()}
+        return {name: next(elf.address_offsets(found[name])) for name in CALLED}
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "i386", "s390x"])
+def test_returns_of_user_functions(monkeypatch, arch):
+    for seed in (1, 2, 3):
+        python, compiled = told_of_returns(monkeypatch, "python", arch, seed)
+        assert compiled == 0 and python["status"] == 0 and len(python["counts"]) > 20 and not python["under way"]
+        native, compiled = told_of_returns(monkeypatch, "native", arch, seed)
+        assert native == python
+        assert compiled
+        monkeypatch.setitem(COLD_RUNS, Tier.AUTO, 9)
+        mixed, _ = told_of_returns(monkeypatch, "", arch, seed)
         assert mixed == python

@@ -1,4 +1,4 @@
-"""Rebuild bin/ARCH/life, bin/ARCH/calls and bin/ARCH/pipes:  python tests/simkernel/kernel/programs/build.py      (needs ziglang; a minute per target at first)
+"""Rebuild bin/ARCH/life, bin/ARCH/calls, bin/ARCH/pipes and bin/ARCH/returns:  python tests/simkernel/kernel/programs/build.py      (needs ziglang; a minute per target at first)
 
 life.out is what `bin/x86_64/life PART...` prints on a real Linux, as root:  python build.py --record
 """
@@ -17,6 +17,12 @@ TARGETS = {
     "arm": "arm-linux-musleabihf",
 }
 PIPES_ON = ("x86_64", "arm64", "i386")  # 64 and 32 bits
+RETURNS_ON = (
+    "x86_64",
+    "arm64",
+    "i386",
+    "s390x",
+)  # the return address on the stack or in a register, both orders of bytes
 PARTS = ("fork", "exec", "signals", "faults", "memory", "threads", "time", "ids")
 
 
@@ -33,8 +39,7 @@ def build(arch: str, name: str) -> None:
         TARGETS[arch],
         *cpu,
         "-static",
-        "-Os",
-        "-s",
+        *(["-O2"] if name == "returns" else ["-Os", "-s"]),  # that keeps symbols: for probes
         f"{name}.c",
     ]
     subprocess.run([*command, "-o", str(out)], cwd=HERE, check=True)
@@ -46,5 +51,10 @@ if __name__ == "__main__":
         (HERE / "life.out").write_text(done.stdout.replace(str(HERE / "bin/x86_64/life"), "/bin/life"))
     else:
         for name in sys.argv[1:] or TARGETS:
-            for program in ("life", "calls", *(["pipes"] if name in PIPES_ON else [])):
+            for program in (
+                "life",
+                "calls",
+                *(["pipes"] if name in PIPES_ON else []),
+                *(["returns"] if name in RETURNS_ON else []),
+            ):
                 build(name, program)
