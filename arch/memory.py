@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 
 from arch.abi.errno import ENOMEM
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
-from arch.errors import Fault, KernelError
+from arch.errors import CorruptMemory, Fault, KernelError
 from arch.hostmap import HostMapping
 from arch.records import dataclass
 
@@ -404,6 +404,12 @@ class KernelMemory:
         off = addr - self._base
         self._buf[off : off + cls] = _ZEROS[cls]
         return addr
+
+    def free_found(self, addr: int) -> None:
+        """free() of an address that memory has told: CorruptMemory if nothing is there."""
+        if addr and addr not in self._sizes:
+            raise CorruptMemory(f"free of {addr:#x}, which is not a live object")
+        self.free(addr)
 
     def free(self, addr: int) -> None:
         """Give back what alloc() gave.  free(0) does nothing, as kfree(NULL)."""

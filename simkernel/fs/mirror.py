@@ -370,7 +370,7 @@ class Mirror:
             layout = self.struct("struct dentry")
             name = layout.get(dentry.addr, "d_name.name")
             if name != dentry.addr + layout.offset("d_iname"):
-                self.mem.free(name)
+                self.mem.free_found(name)
             self.mem.free(dentry.addr)
             dentry.addr = 0
 

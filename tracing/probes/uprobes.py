@@ -23,9 +23,9 @@ from tracing.face import ProbeHandler, UserSpaces
 from tracing.probes.returns import LAST_RET, LAST_RP, Rows
 from tracing.probes.together import together
 from tracing.probes.uretprobes import (
-    CAPACITY,
     D_TRAMPOLINE,
     MAX_URETPROBE_DEPTH,
+    MOST_CALLS,
     NOTED,
     UP_DATA,
     UP_FUNCTION,
@@ -122,7 +122,7 @@ class Uprobes:
     @cached_property
     def rows(self) -> Rows:
         """Calls under way whose returns are probed."""
-        return Rows(CAPACITY)
+        return Rows(MOST_CALLS)
 
     @cached_property
     def compiled(self) -> UserReturns | None:

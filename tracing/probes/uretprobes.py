@@ -36,7 +36,7 @@ from tracing.probes.returns import (
     write_wide,
 )
 
-CAPACITY = 1 << 15  # calls under way in all tasks; more are not caught
+MOST_CALLS = 1 << 15  # calls under way in all tasks; more are not caught
 MAX_URETPROBE_DEPTH = 64
 
 # Words of a uprobe: the compiled handler of its returns.
@@ -221,7 +221,7 @@ class UserReturns:
         run = (0, 0) if handler is None else (handler.function, handler.data)
         places = [ctypes.addressof(counter) for counter in counters]
         data = (ctypes.c_uint64 * (D_COUNTER + len(places)))(
-            *run, HANDLER_LEFT, self.addresses["catch"], 0, self.rows, CAPACITY, uprobe, func, trampoline, *self.places,
+            *run, HANDLER_LEFT, self.addresses["catch"], 0, self.rows, MOST_CALLS, uprobe, func, trampoline, *self.places,
             len(places), *places,
         )  # fmt: skip
         data[D_SELF] = ctypes.addressof(data)
