@@ -189,6 +189,7 @@ class TaskState(Emulator):
     def set_address_space(self, space: AddressSpace | None) -> None:
         """Switch user page tables (flushes the TLB).  None: no user memory."""
         if self.address_space is space:
+            self.words[Word.USER_ROOT] = 0 if space is None else space.root
             return
         self.address_space = space
         if space is None:  # the TLB still holds the last space's user pages; no user code runs until another one comes
@@ -202,3 +203,7 @@ class TaskState(Emulator):
             self._tlb_owner = space
             space.on_change = self.tlb_dirty
             self.words[Word.TLB_DIRTY] = 1
+
+    def hide_address_space(self) -> None:
+        """Who runs has none, and the tables stay: native code finds no user memory until set_address_space()."""
+        self.words[Word.USER_ROOT] = 0

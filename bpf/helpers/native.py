@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from arch.abi.limits import TASK_COMM_LEN, U32_MAX
+from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN, U32_MAX
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.native.block import Word
 from arch.native.library import Library
@@ -34,9 +34,10 @@ from arch.native.subset import (
     store8,
     zero,
 )
-from arch.native.walk import in_direct_map
+from arch.native.walk import in_direct_map, user_readable
 from arch.records import dataclass
 from bpf.board import Bpf
+from bpf.helpers.probe import COPIED_AT_ONCE
 from bpf.helpers.task import pads_comm
 from bpf.maps import ring
 from bpf.run.native_call import Constant, NativeCall
@@ -119,6 +120,79 @@ def probe_read_kernel(dst: int, size: int, src: int) -> int:
     return 0
 
 
+@native
+def in_page(address: int, left: int) -> int:
+    """How many of the bytes that are left lie in the page of an address."""
+    room = PAGE_SIZE - (address & (PAGE_SIZE - 1))
+    return left if left < room else room
+
+
+@native
+def copy_user(dst: int, size: int, src: int) -> int:
+    """Copy memory of the program that is there; declines before anything is copied."""
+    done = 0
+    while done < size:
+        if not user_readable(src + done):
+            decline()
+        done += in_page(src + done, size - done)
+    done = 0
+    while done < size:
+        step = in_page(src + done, size - done)
+        copy(dst + done, user_readable(src + done), step)
+        done += step
+    return 0
+
+
+@native
+def probe_read_user(dst: int, size: int, src: int) -> int:
+    """Of pages that are there."""
+    size &= U32_MAX
+    if size > shared[Word.USER_END] or src > shared[Word.USER_END] - size:
+        decline()
+    return copy_user(dst, size, src)
+
+
+@native
+def user_text(src: int, room: int) -> int:
+    """How long a text is with its NUL; room + 1 if it is longer."""
+    length = 0
+    while length < room:
+        place = user_readable(src + length)
+        if not place:
+            decline()
+        left = in_page(src + length, room - length)
+        while left:
+            length += 1
+            if not load8(place):
+                return length
+            place += 1
+            left -= 1
+    return room + 1
+
+
+@native
+def probe_read_user_str(dst: int, size: int, src: int) -> int:
+    """Words are copied, as far as they go, with zeros behind the NUL.  What an empty text gives depends on the version."""
+    size &= U32_MAX
+    if size == 0:
+        return 0
+    if src > shared[Word.USER_END] or shared[Word.USER_END] - src < size:
+        decline()
+    length = user_text(src, size)
+    if length > size:
+        copy_user(dst, size - 1, src)
+        store8(dst + size - 1, 0)
+        return size
+    if length == 1:
+        decline()
+    end = ((length - 1) & (0 - COPIED_AT_ONCE)) + COPIED_AT_ONCE
+    behind = end <= size and (end == length or user_readable(src + end - 1))
+    copy_user(dst, length, src)
+    if behind:
+        zero(dst + length, end - length)
+    return length
+
+
 @dataclass(frozen=True)
 class Native:
     """A row: the function, how many of R1 to R5 it gets, and whether it gets the words about tasks before them."""
@@ -194,11 +268,11 @@ ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | Printing |
     "bpf_probe_read": Native(probe_read_kernel, 3, elsewhere=True),
     "bpf_probe_read_compat": Native(probe_read_kernel, 3, elsewhere=True),
     "bpf_probe_read_kernel": Native(probe_read_kernel, 3, elsewhere=True),
-    "bpf_probe_read_user": Native(),
+    "bpf_probe_read_user": Native(probe_read_user, 3),
     "bpf_probe_read_str": Native(elsewhere=True),
     "bpf_probe_read_compat_str": Native(elsewhere=True),
     "bpf_probe_read_kernel_str": Native(elsewhere=True),
-    "bpf_probe_read_user_str": Native(),
+    "bpf_probe_read_user_str": Native(probe_read_user_str, 3),
     "bpf_user_rnd_u32": Native(),
     "bpf_get_prandom_u32": Native(),
     "bpf_get_numa_node_id": Native(),

@@ -10,7 +10,7 @@ from bpf.helpers import Runtime, kernel_name, prototype, signed
 
 CANONICAL_BITS = 47
 VSYSCALL_ADDR = 0xFFFFFFFFFF600000  # arch/x86/include/uapi/asm/vsyscall.h: is_vsyscall_vaddr()
-_COPIED_AT_ONCE = 8  # bytes that strncpy_from_user() copies at once
+COPIED_AT_ONCE = 8  # bytes that strncpy_from_user() copies at once
 
 
 def kernel_errno(rt: Runtime, src: int) -> int:
@@ -162,9 +162,9 @@ def _user_string(rt: Runtime, dst: int, size: int, src: int) -> int:
     if found[-1]:
         rt.mem.write(dst, found[:-1] + b"\0")
         return size
-    word = (len(found) - 1) & -_COPIED_AT_ONCE
-    behind = word + _COPIED_AT_ONCE - len(found)
-    if word + _COPIED_AT_ONCE <= room and _bytes(mem, src + len(found), behind) is not None and _copies_words(rt):
+    word = (len(found) - 1) & -COPIED_AT_ONCE
+    behind = word + COPIED_AT_ONCE - len(found)
+    if word + COPIED_AT_ONCE <= room and _bytes(mem, src + len(found), behind) is not None and _copies_words(rt):
         rt.mem.write(dst, found + bytes(behind))
     else:
         rt.mem.write(dst, found)

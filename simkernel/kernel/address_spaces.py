@@ -173,6 +173,8 @@ class AddressSpaces:
             self.events.sync(mm)
         self.assign(task, None)
         self.usercopy.user = self.no_user
+        if self.cpu is not None:
+            self.cpu.hide_address_space()
         mm.users -= 1
         if mm.users:
             return

@@ -44,7 +44,7 @@ from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 
 WORK, WORK_SEEN, CPU, CURRENT = int(Word.WORK), int(Word.WORK_SEEN), int(Word.CPU), int(Word.CURRENT)
-WORK_SHARE, BUSY_CPUS, TASK = int(Word.WORK_SHARE), int(Word.BUSY_CPUS), int(Word.TASK)
+WORK_SHARE, BUSY_CPUS, TASK, USER_ROOT = int(Word.WORK_SHARE), int(Word.BUSY_CPUS), int(Word.TASK), int(Word.USER_ROOT)
 NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
 QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
@@ -540,7 +540,9 @@ class Cpus(Deadline):
 
     def _become(self, task: Task) -> None:
         self.board.current, self.frames = task, task.frames
-        self.usercopy.user = task.mm.user if task.mm is not None else self.no_user
+        mm = task.mm
+        self.usercopy.user = mm.user if mm is not None else self.no_user
+        self.words[USER_ROOT] = mm.space.root if mm is not None else 0
         self._tell_native(task)
 
     def slice_ns(self) -> int:
@@ -569,10 +571,11 @@ class Cpus(Deadline):
         mm = task.mm
         if mm is not None:
             self.usercopy.user = mm.user
-            if self.cpu.address_space is not mm.space:
+            if self.cpu.address_space is not mm.space or not self.words[USER_ROOT]:
                 self.cpu.set_address_space(mm.space)
         else:
             self.usercopy.user = self.no_user
+            self.words[USER_ROOT] = 0
 
     def switch(self) -> None:
         """What the stack-switch routine asks for: from rq.prev to rq.next."""

@@ -329,6 +329,9 @@ def test_trampolines(monkeypatch, arch):
 CALLED = ("plain", "deep", "jumped", "jumps", "leaves", "twice")
 COUNTS_RETURNS = """
 r6 = r1
+*(u64 *)(r10 -48) = 0
+*(u64 *)(r10 -40) = 0
+*(u64 *)(r10 -32) = 0
 r7 = *(u64 *)(r6 +{result})
 *(u64 *)(r10 -8) = r7
 *(u64 *)(r10 -16) = 1
@@ -351,7 +354,23 @@ r4 = 0
 call bpf_map_update_elem
 out:
 call bpf_ktime_get_ns
-r0 &= {mask}
+r7 = r0
+r1 = r10
+r1 += -48
+r2 = {size}
+r3 = *(u{word} *)(r6 +{sp})
+r3 += {skip}
+call bpf_probe_read_user{str}
+*(u64 *)(r10 -24) = r0
+r1 = map[m0]
+r2 = r10
+r2 += -48
+r3 = r10
+r3 += -24
+r4 = 0
+call bpf_map_update_elem
+r7 &= {mask}
+r0 = r7
 exit
 """
 
@@ -371,9 +390,12 @@ def told_of_returns(monkeypatch, tier, arch, seed):
     programs, events = [], []
     for name in CALLED:
         for letter in rng.choice(("r", "r", "rp", "pr", "rr", "", "p")):
+            sp = layout.fields[facts.stack_pointer]
             text = COUNTS_RETURNS.format(
-                result=layout.fields[facts.return_value].offset & ~7, mask=rng.choice([0, 1, 3])
-            )
+                result=layout.fields[facts.return_value].offset & ~7, mask=rng.choice([0, 1, 3]), word=8 * sp.size,
+                sp=sp.offset, size=rng.choice([0, 1, 7, 8, 9, 24]), str=rng.choice(["", "_str"]),
+                skip=rng.choice([0, 1, 8, 33, 1 << 12, 1 << 20, -(1 << 30)]),
+            )  # fmt: skip
             _, prog = prog_load(
                 observer.bpf, LoadAttr(uapi.BPF_PROG_TYPE_KPROBE, assemble(text, {"m0": 1000}), license="GPL")
             )
