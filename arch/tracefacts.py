@@ -35,6 +35,9 @@ class EventFrames:
     uretprobe: Names = ()
     function: Names = ()  # above a traced function: of the function tracer alone
     function_list: Names = ()  # and where others are called at that place, too
+    # enabled_functions, behind the flags: struct ftrace_ops by its function -> the line's end where it is alone at a
+    # place, through a trampoline of its own; "" -> where there are several.  Empty: that CPU has no such trampolines.
+    users: Mapping[str, str] = field(default_factory=dict)
     trigger: int = 0  # left out by the stacktrace trigger
     counted: int = 0  # and by one with a count: so many fewer, for the functions that count
     option: int = 0  # by the option

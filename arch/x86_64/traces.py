@@ -8,6 +8,42 @@ _OUTSIDE = "0xffffffffc02010c8"  # allocated for ftrace, outside of the kernel's
 _INT3 = ("asm_exc_int3",)
 _UPROBE = ("uprobe_notify_resume", "exit_to_user_mode_prepare", "irqentry_exit_to_user_mode", *_INT3)
 
+_TRAMPOLINE = "0xffffffffc0201000"
+
+
+def _users(sizes: dict[str, int], several: str, assisted: dict[str, str], graph: str = "") -> dict[str, str]:
+    """The ends of lines of enabled_functions, from the sizes of the functions that are called; `assisted`: through another."""
+    ends = {}
+    for name, size in sizes.items():
+        own = f"{name}+0x0/{size:#x}"
+        ends[name] = f"\ttramp: {_TRAMPOLINE} ({own}) ->{assisted.get(name, own)}"
+    if graph:
+        ends["ftrace_graph_func"] = graph
+    return ends | {"": f" ->{several}"}
+
+
+_USERS_6_1 = _users(
+    {
+        "function_trace_call": 0x120, "function_no_repeats_trace_call": 0x190, "function_stack_trace_call": 0xB0,
+        "function_stack_no_repeats_trace_call": 0x130, "ftrace_pid_func": 0x40, "ftrace_graph_func": 0x10,
+        "function_trace_probe_call": 0x40, "stack_trace_call": 0x2F0, "perf_ftrace_function_call": 0x1D0,
+        "kprobe_ftrace_handler": 0x1B0,
+    },
+    "arch_ftrace_ops_list_func+0x0/0x1d0",
+    {},
+)  # fmt: skip
+_ASSIST = "ftrace_ops_assist_func+0x0/0x110"
+_USERS_5_10 = _users(
+    {
+        "function_trace_call": 0x120, "function_stack_trace_call": 0xA0, "ftrace_pid_func": 0x40,
+        "function_trace_probe_call": 0x30, "stack_trace_call": 0x2D0, "perf_ftrace_function_call": 0xF0,
+        "kprobe_ftrace_handler": 0xF0,
+    },
+    "ftrace_ops_list_func+0x0/0x180",
+    {"function_trace_probe_call": _ASSIST, "kprobe_ftrace_handler": _ASSIST},
+    "\ttramp: ftrace_graph_caller+0x0/0xa0 (ftrace_stub_graph+0x0/0x10) ->prepare_ftrace_return+0x0/0x80",
+)  # fmt: skip
+
 TRACES = TraceFacts(
     clears_upper_half=True,
     searches_lowest=True,
@@ -23,7 +59,7 @@ TRACES = TraceFacts(
                        "rethook_trampoline_handler", "arch_rethook_trampoline_callback", "arch_rethook_trampoline"),
             uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
             uretprobe=("__uprobe_trace_func", "uretprobe_dispatcher", *_UPROBE),
-            function=("0xffffffffc0201083",), function_list=("arch_ftrace_ops_list_func",),
+            function=("0xffffffffc0201083",), function_list=("arch_ftrace_ops_list_func",), users=_USERS_6_1,
             trigger=1, option=1, hist=3,
         )),
         ("5.10", EventFrames(
@@ -34,7 +70,7 @@ TRACES = TraceFacts(
             kretprobe=("kretprobe_trace_func", "kretprobe_dispatcher", "__kretprobe_trampoline_handler", "trampoline_handler"),
             uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
             uretprobe=("__uprobe_trace_func", "uretprobe_dispatcher", *_UPROBE),
-            function=("0xffffffffc0002083",), function_list=("ftrace_ops_list_func",),
+            function=("0xffffffffc0002083",), function_list=("ftrace_ops_list_func",), users=_USERS_5_10,
             trigger=1, option=1, hist=3,
         )),
     ),

@@ -220,10 +220,16 @@ class PseudoInode(Inode):
     def rmdir(self, parent: Dentry, victim: Dentry) -> None:
         """Where the node offers it."""
         self.node.rmdir(victim.name)
-        for child in list((victim.children or {}).values()):  # its files that were looked at
-            self._forget(victim, child)
+        self._forget_below(victim)
         parent.drop(victim)
-        victim.inode.i_nlink = 0
+
+    def _forget_below(self, gone: Dentry) -> None:
+        """What was looked at in a directory that is gone; whoever is in one of them can make nothing there."""
+        for child in list((gone.children or {}).values()):
+            self._forget_below(child)
+            self._forget(gone, child)
+        if gone.inode.is_dir:
+            gone.inode.i_nlink = 0
 
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """No new files."""
@@ -232,6 +238,8 @@ class PseudoInode(Inode):
     def getattr(self) -> None:
         """A node may know its size, and its link count may have changed."""
         if self.i_mode & S_IFMT == S_IFDIR:
+            if not self.i_nlink:  # it was removed
+                return
             self.i_nlink = self.node.links() or 2 + sum(1 for n in self._static().values() if n.is_dir)
             return
         size = self.node.size_now()

@@ -67,6 +67,7 @@ def install(k: ObservedKernel) -> None:
     set_tracefs(k.vfs, tree.root)
     tracing.events.on_add = lambda event: k.vfs.tracefs_root.made.append(event.name)
     k.vfs.sysctl.on_write("kernel.stack_tracer_enabled", lambda value: tracing.stack_tracer.set_enabled(bool(value)))
+    k.vfs.sysctl.on_write("kernel.ftrace_enabled", lambda value: tracing.functions.enable(bool(value)))
     k.vfs.sysctl.on_write("kernel.tracepoint_printk", lambda value: without_tp_printk(k))
     k.vfs.sysctl.on_write("kernel.perf_event_paranoid", tracing.perf.pmus.set_paranoid)
     debugfs_file(k.vfs, "kprobes", traced(tree.kprobes))

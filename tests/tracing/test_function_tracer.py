@@ -1,5 +1,7 @@
 """The function tracer; texts as recorded from Linux 6.1."""
 
+import re
+
 import pytest
 
 from arch.abi.errno import EINVAL, ENOENT
@@ -48,6 +50,21 @@ def test_calls_and_their_callers(tracing):
     assert tracing.tracefs.kprobes.lookup("list").show() == ""
     echo(tracing, "current_tracer", "nop")
     assert not host.armed
+
+
+def test_a_dump_is_in_latency_format(tracing):
+    """ftrace_dump(): the kernel's log of 6.1 said so, too."""
+    echo(tracing, "trace_marker", "one two")
+    echo(tracing, "set_ftrace_filter", "vfs_write:dump")
+    call(tracing, "vfs_write", 0)
+    lines = [re.sub(r"\d+us", "Nus", line) for line in tracing.host.log]
+    assert lines == [
+        "Dumping ftrace buffer:",
+        "---------------------------------",
+        "   <...>-81        0..... Nus : tracing_mark_write: one two",
+        "---------------------------------",
+    ]
+    assert cat(tracing, "tracing_on") == "0\n"
 
 
 def test_together_with_a_return_probe(tracing):

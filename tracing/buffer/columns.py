@@ -30,6 +30,14 @@ COUNTER_CLOCKS = ("counter", "x86-tsc")
 IP_TRACE_PRINTK = 1  # of a line that no function of the kernel has written: no name is shown
 # By what is set: the task's flag (1), the CPU's (2), the task's for later (4).
 RESCHED = ".npNlbLB"
+MARKS = (
+    (1_000_000_000, "$"),
+    (100_000_000, "@"),
+    (10_000_000, "*"),
+    (1_000_000, "#"),
+    (100_000, "!"),
+    (10_000, "+"),
+)  # above so many ns
 
 
 class Columns:
@@ -37,6 +45,7 @@ class Columns:
 
     tracer_name = "nop"
     clock = "local"
+    printed = 0  # how many entries the reader that prints has had before this one
 
     def __init__(self, board: Board, options: Mapping[str, bool]) -> None:
         self.board = board
@@ -142,10 +151,12 @@ class Columns:
         pid = int.from_bytes(data[4:8], order, signed=True)
         comm = self.comm(pid)
         if self.options["latency-format"]:
-            us = (event.ts - self.time_start) // 1000
-            gap = (following.ts - event.ts) // 1000 if following is not None else 0
-            mark = "!" if gap > 100 else "+" if gap > 1 else " "
-            return f"{comm[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(flags, preempt)} {us:4d}us{mark}: "
+            since, gap = event.ts - self.time_start, following.ts - event.ts if following is not None else 0
+            if self.options["verbose"]:
+                head = f"{comm:>16} {pid:7d} {event.cpu:3d} {flags} {preempt:08x} {self.printed:08x} "
+                return head + self.verbose_time(event.ts, since, gap)
+            head = f"{comm[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(flags, preempt)} "
+            return head + (f"{since:4d}: " if self.clock in COUNTER_CLOCKS else f"{since // 1000:4d}us{mark_of(gap)}: ")
         width = 7 if self.features.wide_pid else 5
         text = f"{comm:>16}-{pid:<{width}d} "
         if self.options.get("record-tgid"):
@@ -158,6 +169,20 @@ class Columns:
             return text + f" {event.ts:12d}: "
         us = (event.ts + 500) // 1000  # ns2usecs() rounds
         return text + f" {us // 1_000_000:5d}.{us % 1_000_000:06d}: "
+
+    def verbose_time(self, ts: int, since: int, gap: int) -> str:
+        """lat_print_timestamp() with the option verbose: when, since the trace's beginning, and until the next entry."""
+        if self.clock in COUNTER_CLOCKS:
+            return f"[{ts:016x}] {since} (+{gap}): "
+        us, since, gap = ts // 1000, since // 1000, gap // 1000
+        return f"[{us:08x}] {since // 1000}.{since % 1000:03d}ms (+{gap // 1000}.{gap % 1000:03d}ms): "
+
+    def dumped(self, event: Event) -> str:
+        """The entry as ftrace_dump() writes it: latency format, the time since boot."""
+        data, order = event.data, self.board.byteorder
+        pid = int.from_bytes(data[4:8], order, signed=True)
+        head = f"{self.comm(pid)[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(data[2], data[3])} {event.ts // 1000:4d}us : "
+        return head + self.entry_text(data)
 
     def comm(self, pid: int) -> str:
         """The remembered name of a task; <idle> for 0, <...> for one that was not remembered."""
@@ -194,7 +219,7 @@ class Columns:
         if not self.options["context-info"]:
             return text
         if self.options["latency-format"]:
-            columns = "".join(f"#{line}\n" for line in LATENCY_COLUMNS)
+            columns = "" if self.options["verbose"] else "".join(f"#{line}\n" for line in LATENCY_COLUMNS)
             return text + (self.latency_title(entries, total) + columns if entries else "")
         if self.options["verbose"]:
             return text
@@ -224,6 +249,11 @@ class Columns:
             "#    -----------------\n"
             "#\n"
         )
+
+
+def mark_of(ns: int) -> str:
+    """trace_find_mark(): how long something took, at a glance."""
+    return next((mark for limit, mark in MARKS if ns > limit), " ")
 
 
 def counted(buffer: RingBuffer, cpu: int | None, skipped: Sequence[int]) -> tuple[int, int]:

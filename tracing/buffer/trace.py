@@ -222,6 +222,7 @@ class TraceArray(Columns, Shared):
             else list(buffer.merged(cpu))
         )
         for index, event in enumerate(events):
+            self.printed = index
             if annotate and event.cpu not in started:
                 started.add(event.cpu)
                 if index:
@@ -326,7 +327,7 @@ class TraceArray(Columns, Shared):
         """Writing to `trace` with O_TRUNC."""
         self.buffer.reset(cpu)
         if cpu is None:
-            self.time_start = self.host.now_ns()
+            self.time_start = self.now()
 
     def reset_all(self) -> None:
         """The snapshot, too."""

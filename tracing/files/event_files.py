@@ -296,9 +296,9 @@ def drop_file(file: EventFile) -> None:
 
 
 def is_on(event: TraceEvent, array: TraceArray) -> bool:
-    """Does it write into this array?"""
+    """EVENT_FILE_FL_ENABLED: into this array, or for triggers alone."""
     known = event.files.get(array)
-    return known is not None and known.enabled
+    return known is not None and known.registered
 
 
 def glob_or_any(pattern: str, name: str) -> bool:

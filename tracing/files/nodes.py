@@ -126,13 +126,23 @@ class Directory(Node):
         self.make = make
         self.stamp = stamp or (lambda: 0)
         self._made: tuple[int, dict[str, Node]] = (-1, {})
+        self.removed = False  # whoever is still in it finds nothing
 
     def entries(self) -> dict[str, Node]:
         """Name -> node, made anew when the stamp has changed."""
+        if self.removed:
+            return {}
         stamp = self.stamp()
         if self._made[0] != stamp:
             self._made = (stamp, {node.name: node for node in self.make()})
         return self._made[1]
+
+    def remove(self) -> None:
+        """It is gone, with all below it."""
+        for node in self._made[1].values():
+            if isinstance(node, Directory):
+                node.remove()
+        self.removed = True
 
     def mkdir(self, name: str) -> None:
         """Where directories can be made.  EPERM elsewhere."""

@@ -218,7 +218,7 @@ class TraceFs:
         found = self.instances.get(name)
         if found is None:
             raise KernelError(ENOENT, name)
-        instance = found[0]
+        instance, directory = found
         if instance.array.opened:
             raise KernelError(EBUSY, f"{name} is in use")
         self.board.host.spend(INSTANCE_NS)
@@ -227,6 +227,7 @@ class TraceFs:
         instance.function.release()
         instance.events.release()
         del self.instances[name]
+        directory.remove()
         self.board.host.mem.charge(-INSTANCE_SIZE)
         self.generation += 1
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from arch.abi.errno import EINVAL, ENOENT
@@ -42,7 +42,7 @@ class Kprobe:
 
     __slots__ = (
         "addr", "disabled", "given_addr", "kind", "native", "nmissed", "offset", "pre_handler", "registered", "symbol",
-        "words",
+        "users", "words",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +62,9 @@ class Kprobe:
         self.nmissed = 0
         self.registered = False
         self.kind = "k"
+        self.users: Callable[[], Sequence[str]] | None = (
+            None  # a tracer's: functions of the struct ftrace_ops that it stands for
+        )
         self.native: NativeHandler | None = None  # the compiled form of pre_handler; see Kprobes.set_native()
         self.words: ctypes.Array[ctypes.c_uint64] | None = None  # of the return probe that this belongs to: returns.py
 
@@ -508,7 +511,7 @@ class Kprobes:
         """debugfs kprobes/list; kprobes.c:report_probe()."""
         for probes in self.sites.values():
             for kp in probes:
-                if kp.kind == "f":  # the function tracer's
+                if kp.users is not None:
                     continue
                 found = self.host.symbols.lookup(kp.addr)
                 name, offset = (found[0], found[1]) if found else (f"{kp.addr:#x}", 0)

@@ -218,15 +218,15 @@ class FunctionCommands:
         """How many commands hang on a function: each is an ftrace_ops of its own."""
         return sum(name in known.targets for known in self.sets)
 
-    def hit(self, name: str, regs: int) -> None:
+    def hit(self, name: str, stack: Callable[[], None]) -> None:
         """A function with commands was entered; the newest command first, as add_ftrace_ops() puts it."""
         for known in list(self.sets):
             target = known.targets.get(name)
             if target is not None:
-                self.act(known.name, target, regs)
+                self.act(known.name, target, stack)
 
-    def act(self, command: str, target: Target, regs: int) -> None:
-        """What one command does."""
+    def act(self, command: str, target: Target, stack: Callable[[], None]) -> None:
+        """What one command does; `stack` writes the kernel's stack."""
         array = self.array
         if command in ("traceon", "traceoff"):
             on = command == "traceon"
@@ -234,7 +234,7 @@ class FunctionCommands:
                 array.buffer.recording = on
         elif command == "stacktrace":
             if array.buffer.recording and target.spend():
-                array.dump_stack(regs)
+                stack()
         elif command == "snapshot":
             if target.spend():
                 array.take_snapshot()
@@ -258,7 +258,7 @@ def dump(array: TraceArray) -> None:
         if empty:
             host.pr(0, "---------------------------------")
         empty = False
-        for line in array.line(event).splitlines():
+        for line in array.dumped(event).splitlines():
             host.pr(0, line)
     host.pr(0, "   (ftrace buffer empty)" if empty else "---------------------------------")
     array.buffer.recording = False

@@ -8,7 +8,8 @@ armed whatever the tracer is.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from arch.abi.errno import EINVAL
 from arch.cstring import c_string, kstrto
@@ -64,6 +65,7 @@ class FunctionTracer(Tracer):
         self.repeats: tuple[int, int, int] = (0, 0, 0)  # func-no-repeats: ip, parent, how often again
         self.entry = struct.Struct(board.order + ("QQ" if board.word == 8 else "II"))
         self.args = FunctionArgs(board)
+        functions.watchers.append(self.update)
         array.add_tracer(self)
         board.lines[TRACE_FN] = self.entry_line
 
@@ -114,7 +116,7 @@ class FunctionTracer(Tracer):
         if self.running or with_commands:
             wanted = {
                 name: address
-                for name, address in self.functions.own().items()
+                for name, address in self.functions.traceable().items()
                 if name in with_commands or (self.running and self.wants(name))
             }
         for name in [name for name in self.probes if name not in wanted]:
@@ -122,15 +124,31 @@ class FunctionTracer(Tracer):
         for name, address in wanted.items():
             if name not in self.probes:
                 probe = Kprobe(self._hit_closure(name, address), symbol=name)
-                probe.kind = "f"
+                probe.users = partial(self.users, name)
                 self.kprobes.register(probe)
                 self.probes[name] = probe
         for listener in self.listeners:
             listener()
         self.touched |= self.traced()
 
+    def users(self, name: str) -> list[str]:
+        """The functions of its struct ftrace_ops that are called at a function's entry: those of commands, and the tracer's."""
+        found = ["function_trace_probe_call"] * self.commands.count(name)
+        if self.running and self.wants(name):
+            found.append(self.caller())
+        return found
+
+    def caller(self) -> str:
+        """select_trace_function(), and ftrace_pid_func() before it where only some tasks are traced."""
+        if self.pids.on or self.no_pids.on:
+            return "ftrace_pid_func"
+        stack = "stack_" if self.options["func_stack_trace"] else ""
+        repeats = "no_repeats_" if self.options.get("func-no-repeats") else ""
+        return f"function_{stack}{repeats}trace_call"
+
     def release(self) -> None:
         """The trace array goes."""
+        self.functions.watchers.remove(self.update)
         self.running = False
         for known in list(self.commands.sets):
             self.commands.unregister("*", known.name, known.counted)
@@ -145,17 +163,17 @@ class FunctionTracer(Tracer):
         sites = kprobes.sites  # several at one place are called by arch_ftrace_ops_list_func(), which holds preemption
 
         def hit(regs: int) -> None:
-            if self.commands.sets:
-                self.commands.hit(name, regs)
-            if not self.running or not self.wants(name) or not self.traces_task():
-                return
-            if not array.options["function-trace"]:
+            traced = self.running and self.wants(name)
+            commands = self.commands.count(name) if self.commands.sets else 0
+            listed = len(sites.get(address, ())) - 1 + commands + traced > 1
+            if commands:
+                self.commands.hit(name, lambda: self._stack(regs, address, listed))
+            if not traced or not self.traces_task():
                 return
             parent = arch.return_address(mem, regs, layout)
             if parent == host.return_trampoline:
                 parent = kprobes.real_return_address(host.current_task()) or parent
             args = self.args.take(regs) if options.get("func-args") else b""
-            listed = len(sites.get(address, ())) + (self.commands.count(name) if self.commands.sets else 0) > 1
             array.write(header_of(TRACE_FN, 0, listed) + pack(address, parent) + args)
             if options["func_stack_trace"]:
                 self._stack(regs, address, listed)
@@ -169,7 +187,7 @@ class FunctionTracer(Tracer):
         if frames is not None:
             above = frames.function
             if listed and frames.function_list:
-                saved = any(probe.kind != "f" for probe in self.kprobes.sites.get(address, ()))
+                saved = any(probe.users is None for probe in self.kprobes.sites.get(address, ()))
                 above = (*frames.function_list, "ftrace_regs_call" if saved else "ftrace_call")
         self.array.stack_entry([*map(host.frame, above), *host.stack_trace(regs)])
 
@@ -184,10 +202,13 @@ class FunctionTracer(Tracer):
         return text + "\n"
 
     def enabled_text(self) -> str:
-        """enabled_functions, without the names of trampolines that do not exist here: by how many, `R` with all registers."""
-        sites = self.kprobes.sites
+        """enabled_functions: by how many each function is traced, `R` with all registers, and who that is."""
+        sites, frames = self.kprobes.sites, frames_of(self.board)
+        ends = frames.users if frames is not None else {}
         return "".join(
-            enabled_line(name, sites[address]) for name, address in self.functions.own().items() if address in sites
+            enabled_line(name, sites[address], ends)
+            for name, address in self.functions.own().items()
+            if address in sites
         )
 
     def traced(self) -> set[str]:
@@ -213,9 +234,9 @@ class PerfFunctions:
         kprobes = self.tracer.kprobes
         while self.probes:
             kprobes.unregister(self.probes.pop())
-        for name, address in self.tracer.functions.own().items() if on else ():
+        for name, address in self.tracer.functions.traceable().items() if on else ():
             probe = Kprobe(self._entered(address), symbol=name)
-            probe.kind = "f"
+            probe.users = lambda: ("perf_ftrace_function_call",)
             kprobes.register(probe)
             self.probes.append(probe)
 
@@ -233,11 +254,17 @@ class PerfFunctions:
         return entered
 
 
-def enabled_line(name: str, probes: list[Kprobe]) -> str:
-    """One function: all probes of its first instruction are one user of it, each tracer another.  t_show()"""
-    armed = [probe.kind for probe in probes if not probe.disabled]
-    tracers, probed = armed.count("f"), any(kind != "f" for kind in armed)
-    return f"{name} ({tracers + probed}){' R    ' if probed else '      '}\n" if armed else ""
+def enabled_line(name: str, probes: list[Kprobe], ends: Mapping[str, str]) -> str:
+    """One function: all probes of its first instruction are one user of it, each tracer others.  t_show()"""
+    armed = [probe for probe in probes if not probe.disabled]
+    users = [user for probe in armed if probe.users is not None for user in probe.users()]
+    probed = any(probe.users is None for probe in armed)
+    if probed:
+        users.append("kprobe_ftrace_handler")
+    if not users:
+        return ""
+    end = ends.get(users[0] if len(users) == 1 else "", "")
+    return f"{name} ({len(users)}){' R    ' if probed else '      '}{end}\n"
 
 
 def parse_pids(data: bytes, known: TaskSet) -> set[int]:

@@ -22,6 +22,8 @@ class Functions:
     def __init__(self, board: Board, kprobes: Kprobes) -> None:
         self.host = board.host
         self.kprobes = kprobes
+        self.enabled = True
+        self.watchers: list[Callable[[], None]] = []  # tracers, which have to look again what they may trace
 
     def own(self) -> dict[str, int]:
         """Name -> address of the functions that the machine calls and that can be traced, in order of address."""
@@ -38,6 +40,16 @@ class Functions:
             and not kprobes.blacklisted(symbol.address)
             and not self.refused(symbol.name)
         }
+
+    def traceable(self) -> dict[str, int]:
+        """The same, while functions may be traced at all."""
+        return self.own() if self.enabled else {}
+
+    def enable(self, on: bool) -> None:
+        """ftrace_enable_sysctl(): kernel.ftrace_enabled."""
+        self.enabled = on
+        for changed in list(self.watchers):
+            changed()
 
     @cached_property
     def listed(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from arch.cstring import c_string
 from tracing.board import Board
-from tracing.buffer.columns import TRACE_BPRINT, TRACE_GRAPH_ENT, TRACE_GRAPH_RET, TRACE_PRINT
+from tracing.buffer.columns import TRACE_BPRINT, TRACE_GRAPH_ENT, TRACE_GRAPH_RET, TRACE_PRINT, mark_of
 from tracing.buffer.ringbuffer import Event
 from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
@@ -21,7 +21,6 @@ INDENT = 2
 DEPTH_MAX = 50  # FTRACE_RETFUNC_DEPTH
 PROC_WIDTH = 14
 MAXACTIVE = 4096
-MARKS = ((1_000_000_000, "$"), (100_000_000, "@"), (10_000_000, "*"), (1_000_000, "#"), (100_000, "!"), (10_000, "+"))
 LATENCY_COLUMN = "||||   "
 LATENCY_ROWS = (
     "  _-----=> irqs-off        ", " / _----=> need-resched    ", "| / _---=> hardirq/softirq ", "|| / _--=> preempt-depth   ",
@@ -123,8 +122,8 @@ class GraphTracer(Tracer):
         """Return probes on exactly the wanted functions."""
         wanted: dict[str, int] = {}
         if self.running:
-            own = self.function.functions.own()
-            wanted = {name: address for name, address in own.items() if self.function.wants(name)}
+            traceable = self.function.functions.traceable()
+            wanted = {name: address for name, address in traceable.items() if self.function.wants(name)}
         for name in [name for name in self.probes if name not in wanted]:
             self.kprobes.unregister(self.probes.pop(name).kp)
         for name, address in wanted.items():
@@ -144,7 +143,7 @@ class GraphTracer(Tracer):
             self.leave(instance, name, address)
 
         made = Kretprobe(returned, name, maxactive=MAXACTIVE, entry_handler=entered)
-        made.kp.kind = "f"
+        made.kp.users = lambda: ("ftrace_graph_func",)
         self.kprobes.register_kretprobe(made)
         return made
 
@@ -313,7 +312,7 @@ class GraphTracer(Tracer):
         """print_graph_duration()."""
         if not self.options["funcgraph-duration"] or not array.options["context-info"]:
             return ""
-        mark = next((mark for limit, mark in MARKS if ns > limit), " ") if self.options["funcgraph-overhead"] else " "
+        mark = mark_of(ns) if self.options["funcgraph-overhead"] else " "
         text = str(ns // 1000)
         if len(text) < 7:
             text += "." + f"{ns % 1000:03d}"[: min(4, 7 - len(text))]

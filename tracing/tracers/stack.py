@@ -33,6 +33,7 @@ class StackTracer:
         self.max_size = 0
         self.entries: list[tuple[int, int]] = []  # (depth in bytes, address), innermost first
         self.probes: dict[str, Kprobe] = {}
+        functions.watchers.append(self.update)
 
     def set_enabled(self, on: bool) -> None:
         """The sysctl."""
@@ -48,13 +49,13 @@ class StackTracer:
         wanted: dict[str, int] = {}
         if self.enabled:
             names = self.chosen.names
-            wanted = {name: at for name, at in self.functions.own().items() if not names or name in names}
+            wanted = {name: at for name, at in self.functions.traceable().items() if not names or name in names}
         for name in [name for name in self.probes if name not in wanted]:
             self.kprobes.unregister(self.probes.pop(name))
         for name, address in wanted.items():
             if name not in self.probes:
                 probe = Kprobe(self._entered(address), symbol=name)
-                probe.kind = "f"
+                probe.users = lambda: ("stack_trace_call",)
                 self.kprobes.register(probe)
                 self.probes[name] = probe
 
