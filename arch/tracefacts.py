@@ -70,6 +70,16 @@ class TraceFacts:
     )
     # What stands above a function's calls in its place, innermost first; "" is the function itself.
     inside: Mapping[str, Names] = field(default_factory=dict)
+    # The same by (callee, caller), where it depends on both; callee `*`: any.  As one recorded version has it.
+    callers: Mapping[tuple[str, str], Names] = field(default_factory=dict)
+    # Functions that can be traced, and that compilers made part of those who call them here: nobody arrives there.
+    inlined: frozenset[str] = frozenset()
+    recorded_in: tuple[str, str] = ("", "")  # these two: from this version up to that
+
+    def recorded(self, version: KernelVersion) -> bool:
+        """Do `callers` and `inlined` tell of that version?"""
+        first, end = self.recorded_in
+        return bool(first) and version.at_least(first) and version.before(end)
 
     def counts_preemption(self, version: KernelVersion) -> bool:
         """CONFIG_PREEMPT_COUNT."""

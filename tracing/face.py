@@ -211,6 +211,10 @@ class TraceHost(Protocol):
     def stack_trace(self, regs: int) -> list[int]:
         """Kernel return addresses, innermost first, from a probe's pt_regs, or from here where `regs` is 0."""
 
+    def caller_of(self, function: int, parent: int, regs: int) -> int:
+        """The return address that a real kernel would have where this one has `parent`, at a function's entry."""
+        ...
+
     def frame(self, name: str) -> int:
         """An address inside a function that this machine's stacks do not show by themselves, given its name."""
 

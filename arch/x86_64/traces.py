@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arch.tracefacts import EventFrames, TraceFacts
+from arch.x86_64.callers import CALLERS_6_1, INLINED_6_1
 
 _OUTSIDE = "0xffffffffc02010c8"  # allocated for ftrace, outside of the kernel's text: it has no name
 _INT3 = ("asm_exc_int3",)
@@ -77,6 +78,9 @@ TRACES = TraceFacts(
     sys_bodies=frozenset(
         ["add_key", "adjtimex", "brk", "capget", "capset", "clock_adjtime", "clone", "clone3", "copy_file_range", "delete_module", "fanotify_init", "finit_module", "flock", "fsconfig", "fsmount", "fspick", "fstatfs", "futex_waitv", "getcwd", "getpriority", "getrusage", "init_module", "io_uring_enter", "ioprio_get", "ioprio_set", "kcmp", "kexec_file_load", "keyctl", "membarrier", "memfd_create", "mincore", "mlockall", "mount_setattr", "mq_getsetattr", "mq_unlink", "mremap", "msync", "newfstat", "newfstatat", "newlstat", "newstat", "newuname", "openat2", "perf_event_open", "pidfd_send_signal", "pivot_root", "prctl", "prlimit64", "process_madvise", "process_mrelease", "reboot", "remap_file_pages", "request_key", "sched_setattr", "set_mempolicy_home_node", "setgroups", "setns", "setpgid", "setpriority", "statfs", "swapoff", "swapon", "sysinfo", "timerfd_create", "uselib", "ustat", "vmsplice", "wait4", "waitid"]
     ),
+    callers=CALLERS_6_1,
+    inlined=INLINED_6_1,
+    recorded_in=("6.1", "6.2"),
     inside={
         "exc_page_fault": ("do_user_addr_fault", ""),
         "__wake_up": ("__wake_up_common", "__wake_up_common_lock"),

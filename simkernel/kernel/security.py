@@ -27,15 +27,13 @@ TASK_BLOB = 72  # what the modules of Debian's kernel keep of a task, in bytes
 @kernel_function(
     "int security_task_alloc(struct task_struct *task, unsigned long clone_flags)", source=SECURITY, since="4.14"
 )
-def security_task_alloc(k: KernelFace, task: int, flags: int) -> int:
+def security_task_alloc(k: KernelFace, task: int, flags: int) -> Body:
     """Room for what modules know of a new task; nobody writes to it."""
     k.tasks.at(task).security = kmalloc(k, TASK_BLOB, GFP_KERNEL | GFP_ZERO, "security_task_alloc")
-    try:
-        ask(k, "task_alloc", task, flags)
-    except KernelError as refused:
+    refused = yield from call_int_hook(k, "task_alloc", task, flags)
+    if refused:
         security_task_free(k, task)
-        return -refused.errno
-    return 0
+    return refused
 
 
 @kernel_function("void security_task_free(struct task_struct *task)", source=SECURITY)

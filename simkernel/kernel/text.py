@@ -85,6 +85,9 @@ class Text:
         self._canonical: dict[str, str] = {}
         self.jumping: set[str] = set()  # symbols of functions that end in a jump
         self._addresses: dict[str, int] = {}
+        self._called: dict[str, int] = {}  # and of those that are really called
+        traces = arch.traces
+        self._inlined = traces.inlined if traces.recorded(version) else frozenset()  # by canonical name
         self._absent: dict[str, KernelFunction] = {}  # functions that this version has not as such
         self._narrow = arch.word == 4
 
@@ -126,6 +129,7 @@ class Text:
                 self.symbols.add(other, address, self.symbols[symbol].size)
                 self._addresses[other] = address
                 self.symbol_of[other] = symbol
+        self._inline()
 
     def _can_jump(self, declared: KernelFunction | Syscall) -> bool:
         """Its call can be its end; not if this version lacks the callee, whose body runs inside then."""
@@ -174,6 +178,14 @@ class Text:
         count = min(self.engine.words_of(prototype), self.engine.register_arguments)
         return self.engine.compile(prototype, declared.body, shape, name), count
 
+    def _inline(self) -> None:
+        """What this kernel's compiler made part of its callers is never called, whoever probes it."""
+        self._called = {name: address for name, address in self._addresses.items() if name not in self._inlined}
+        for name in sorted(self._inlined & self.symbol_of.keys()):
+            declared = self.functions[self.symbol_of[name]].declared
+            assert isinstance(declared, KernelFunction)
+            self._absent[name] = declared
+
     def _make_leaves(self) -> None:
         """Plain functions that a body may call without the CPU, as a compiler inlines them; see set_probed()."""
         for canonical, symbol in self.symbol_of.items():
@@ -197,7 +209,7 @@ class Text:
         self.late.add(name)
         (index,) = self.image.add_functions([name], {name: size})
         self._by_index[index] = name
-        address = self._addresses[name] = self.image.address(name)
+        address = self._addresses[name] = self._called[name] = self.image.address(name)
         self.symbol_of[name] = self._canonical[name] = name
         self.engine.declare(name, address, prototype.ret)
         return address
@@ -208,7 +220,7 @@ class Text:
         """A call of a function by its canonical name, to be yielded; a leaf's result is known at once."""
         leaf = self.leaves.get(name)
         if leaf is None:
-            address = self._addresses.get(name)
+            address = self._called.get(name)
             if address is None:
                 return self._call_absent(name, args)
             if self._narrow:
@@ -283,7 +295,7 @@ class Text:
         else:  # who asks whether any function has a probe gets the answer of before
             del self.probed[symbol]
         name = self._canonical.get(symbol)
-        if name is not None and name in self.all_leaves:
+        if name is not None and name in self.all_leaves and name not in self._inlined:
             if count:
                 self.leaves.pop(name, None)
             else:

@@ -27,10 +27,13 @@ class Frames:
         jumps = facts.jumps(k.version)
         self.bodies = facts.sys_bodies if jumps else frozenset()
         self.inside = facts.inside
+        recorded = facts.recorded(k.version)
+        self.callers = facts.callers if recorded else {}
+        self.inlined = facts.inlined if recorded else frozenset()
         self.prefix = k.abi.wrapper_prefix
         self._places: dict[str, int] = {}
         self._bodies: dict[CodeType, str] | None = None
-        self._shown: dict[int, tuple[int, ...]] = {}
+        self._shown: dict[tuple[str, int], tuple[int, ...]] = {}
 
     def place(self, name: str) -> int:
         """An address in a function, given its name; a number is an address that has no name."""
@@ -55,7 +58,8 @@ class Frames:
         """
         if self._bodies is None:
             symbols = self.k.text.symbol_of
-            self._bodies = {f.body.__code__: symbols[f.name] for f in KERNEL_FUNCTIONS if f.name in symbols}
+            known = (f for f in KERNEL_FUNCTIONS if f.name in symbols and f.name not in self.inlined)
+            self._bodies = {f.body.__code__: symbols[f.name] for f in known}
         names: list[str] = []
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename != "<enter>":
@@ -68,21 +72,45 @@ class Frames:
             names.pop()
         return [self.place(name) for name in names]
 
-    def shown(self, chain: Iterable[int], calling: bool) -> list[int]:
-        """What a walk found, as it is on a real stack; `calling`: the innermost function has called another."""
+    def shown(self, chain: Iterable[int], called: int) -> list[int]:
+        """What a walk found, as it is on a real stack; `called`: the innermost function has called the one there, if any."""
         out: list[int] = []
-        for address in chain:
-            found = self._shown.get(address)
-            if found is None:
-                found = self._shown[address] = self._look(address)
-            out += found if out or calling else found[-1:]
+        callee = self.name(called)
+        for index, address in enumerate(chain):
+            found = self.between(callee, address)
+            out += found if index or called else found[-1:]
+            callee = self.name(address)
         return out
 
-    def _look(self, address: int) -> tuple[int, ...]:
+    def between(self, callee: str, address: int) -> tuple[int, ...]:
+        """What stands on a real stack for a return address of that function's."""
+        found = self._shown.get((callee, address))
+        if found is None:
+            found = self._shown[callee, address] = self._look(callee, address)
+        return found
+
+    def name(self, address: int) -> str:
+        """Of the function that an address is in; empty for none."""
         symbol = self.k.symbols.lookup(address)
-        if symbol is None:
+        return symbol[0] if symbol is not None else ""
+
+    def _look(self, callee: str, address: int) -> tuple[int, ...]:
+        name = self.name(address)
+        if not name:
             return (address,)
-        name = symbol[0]
+        chain = self.callers.get((callee, name))
+        if chain is None and callee:
+            chain = self.callers.get(("*", name))
+        if chain is None:
+            return self._alone(name, address)
+        if chain[:1] == (callee,):
+            chain = chain[1:]
+        return tuple(
+            frame for other in chain for frame in ((self.place(other),) if other else self._alone(name, address))
+        )
+
+    def _alone(self, name: str, address: int) -> tuple[int, ...]:
+        """By whose address it is only."""
         if name in self.inside:
             return tuple(self.place(other) if other else address for other in self.inside[name])
         call = name.removeprefix(self.prefix)

@@ -317,7 +317,7 @@ class Host(BpfSide):
                 address = real if real is not None else address
             out.append(address)
         inner = self.frames.running(out[0]) if regs == self._caller_regs and out else []
-        return inner + self.frames.shown(out, bool(inner))
+        return inner + self.frames.shown(out, inner[-1] if inner else 0)
 
     def kernel_stack(self) -> list[int]:
         """The kernel stack of the running task here and now."""
@@ -326,6 +326,11 @@ class Host(BpfSide):
     def stack_trace(self, regs: int) -> list[int]:
         """Kernel return addresses from a probe's pt_regs, or from here."""
         return (self.one_chain(regs, False, 127) or []) if regs else self.kernel_stack()
+
+    def caller_of(self, function: int, parent: int, regs: int) -> int:
+        """The return address that a real kernel would have where this one has `parent`, at a function's entry."""
+        found = self.frames.between(self.frames.name(function), parent)
+        return found[0] if found else (*self.stack_trace(regs)[1:], parent)[0]
 
     def frame(self, name: str) -> int:
         """An address in a function that is on a real kernel's stack only."""

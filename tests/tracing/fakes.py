@@ -236,6 +236,9 @@ class FakeHost:
     def stack_trace(self, regs):
         return []
 
+    def caller_of(self, function, parent, regs):
+        return parent
+
     def frame(self, name):
         return self.symbols.address(name) or 0
 

@@ -173,6 +173,7 @@ class FunctionTracer(Tracer):
             parent = arch.return_address(mem, regs, layout)
             if parent == host.return_trampoline:
                 parent = kprobes.real_return_address(host.current_task()) or parent
+            parent = host.caller_of(address, parent, regs)
             args = self.args.take(regs) if options.get("func-args") else b""
             array.write(header_of(TRACE_FN, 0, listed) + pack(address, parent) + args)
             if options["func_stack_trace"]:

@@ -72,7 +72,11 @@ def receive(
     return ret, message
 
 
-@kernel_function("int sock_sendmsg(struct socket *sock, struct msghdr *msg)", source="net/socket.c")
+@kernel_function(
+    "int sock_sendmsg(struct socket *sock, struct msghdr *msg)",
+    source="net/socket.c",
+    names={None: "sock_sendmsg", "5.10": "__sock_sendmsg"},
+)
 def sock_sendmsg(k: NetKernel, sock: int, msg: int) -> Body:
     """Through proto_ops."""
     size = len(k.net.messages[msg].data)

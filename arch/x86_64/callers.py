@@ -1,0 +1,96 @@
+"""Who stands between a function and the one that calls it here, on Debian's 6.1 for x86-64.
+
+INLINED_6_1: functions with a symbol that none of their callers here calls.  Recorded with the function tracer's stacks beside one workload.  `callee < caller: functions`, innermost first; `.` is the
+caller itself, which is not there where its call is a jump or its name another.  `*` is every callee without a row of its own.
+"""
+
+from __future__ import annotations
+
+_ROWS = """
+* < __do_softirq: handle_softirqs
+__do_softirq < __dev_queue_xmit: do_softirq.part.0 __local_bh_enable_ip .
+process_backlog < net_rx_action: __napi_poll .
+enqueue_to_backlog < __netif_rx: netif_rx_internal .
+__netif_receive_skb_core.constprop.0 < __netif_receive_skb: __netif_receive_skb_one_core
+ip_rcv < __netif_receive_skb_core.constprop.0:
+ip_local_deliver < ip_rcv:
+ip_protocol_deliver_rcu < ip_local_deliver: ip_local_deliver_finish
+__alloc_skb < tcp_rcv_established: __tcp_send_ack.part.0 .
+__alloc_skb < tcp_rcv_state_process: __tcp_send_ack.part.0 .
+__alloc_skb < tcp_fin: __tcp_send_ack.part.0 .
+__alloc_skb < tcp_connect: tcp_stream_alloc_skb .
+tcp_write_xmit < tcp_sendmsg_locked: __tcp_push_pending_frames .
+tcp_cleanup_rbuf < tcp_recvmsg: tcp_recvmsg_locked .
+tcp_fin < tcp_rcv_established: tcp_data_queue .
+tcp_fin < tcp_rcv_state_process: tcp_data_queue .
+sock_def_readable < tcp_rcv_established: tcp_data_queue .
+tcp_send_fin < tcp_shutdown:
+tcp_set_state < tcp_close: __tcp_close .
+tcp_v4_conn_request < tcp_v6_conn_request:
+tcp_sendmsg < inet_sendmsg:
+udp_sendmsg < inet_sendmsg:
+inet_recvmsg < sock_recvmsg:
+inet6_recvmsg < sock_recvmsg:
+inet_release < inet6_release:
+__inet6_bind < inet6_bind:
+security_capable < __inet6_bind: ns_capable .
+__sock_release < __fput: sock_close .
+* < inet_stream_connect: __inet_stream_connect .
+__release_sock < inet_stream_connect: release_sock __inet_stream_connect .
+security_socket_connect < __sys_connect: __sys_connect_file .
+inet_csk_accept < __sys_accept4: inet_accept do_accept .
+security_socket_accept < __sys_accept4: do_accept .
+schedule < inet_csk_accept: schedule_timeout .
+* < __x64_sys_bind: __sys_bind .
+* < __x64_sys_listen: __sys_listen .
+* < __x64_sys_shutdown: __sys_shutdown .
+* < __x64_sys_setsockopt: __sys_setsockopt .
+* < __x64_sys_link: do_linkat .
+* < __x64_sys_linkat: do_linkat .
+* < __x64_sys_mknod: do_mknodat .
+* < __x64_sys_mknodat: do_mknodat .
+* < __x64_sys_rename: do_renameat2 .
+* < __x64_sys_renameat: do_renameat2 .
+* < __x64_sys_renameat2: do_renameat2 .
+* < __x64_sys_symlink: do_symlinkat .
+* < __x64_sys_symlinkat: do_symlinkat .
+* < __x64_sys_chmod: do_fchmodat .
+* < __x64_sys_fchmodat: do_fchmodat .
+* < __x64_sys_chown: do_fchownat .
+* < __x64_sys_lchown: do_fchownat .
+* < __x64_sys_fchownat: do_fchownat .
+* < __x64_sys_getdents64: iterate_dir .
+* < __x64_sys_munmap: __vm_munmap .
+vm_mmap_pgoff < __x64_sys_mmap:
+ns_capable < __x64_sys_umount: path_umount .
+kill_pid_info < __x64_sys_kill: kill_something_info .
+hrtimer_nanosleep < __x64_sys_clock_nanosleep: common_nsleep .
+* < __x64_sys_sendfile64: do_sendfile .
+shmem_file_read_iter < __x64_sys_sendfile64: generic_file_splice_read splice_direct_to_actor do_splice_direct do_sendfile .
+generic_file_write_iter < __x64_sys_sendfile64: do_iter_readv_writev do_iter_write iter_file_splice_write direct_splice_actor splice_direct_to_actor do_splice_direct do_sendfile .
+seq_read_iter < proc_reg_read_iter:
+security_file_permission < bprm_execve: kernel_read .
+schedule < do_dentry_open: wait_for_partner fifo_open .
+schedule < do_sys_poll: schedule_hrtimeout_range_clock .
+schedule < kernel_clone: schedule_timeout __wait_for_common wait_for_completion_state .
+release_task < do_wait: wait_consider_task .
+do_group_exit < arch_do_signal_or_restart: get_signal .
+down_read_trylock < exc_page_fault: lock_mm_and_find_vma .
+exit_to_user_mode_prepare < do_syscall_64: syscall_exit_to_user_mode .
+exit_to_user_mode_prepare < exc_page_fault: irqentry_exit_to_user_mode
+exit_to_user_mode_prepare < sysvec_apic_timer_interrupt: irqentry_exit_to_user_mode
+"""
+
+INLINED_6_1 = frozenset(["__tcp_send_ack", "do_softirq", "ip_rcv_finish", "vfs_getattr", "vfs_ioctl"])
+
+
+def _parsed() -> dict[tuple[str, str], tuple[str, ...]]:
+    table = {}
+    for row in _ROWS.strip().splitlines():
+        pair, _, names = row.partition(":")
+        callee, caller = pair.split(" < ")
+        table[callee, caller] = tuple("" if name == "." else name for name in names.split())
+    return table
+
+
+CALLERS_6_1 = _parsed()
