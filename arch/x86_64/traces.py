@@ -9,7 +9,7 @@ _OUTSIDE = "0xffffffffc02010c8"  # allocated for ftrace, outside of the kernel's
 _INT3 = ("asm_exc_int3",)
 _UPROBE = ("uprobe_notify_resume", "exit_to_user_mode_prepare", "irqentry_exit_to_user_mode", *_INT3)
 
-_TRAMPOLINE = "0xffffffffc0201000"
+_FTRACE_PAGE = "0xffffffffc0201000"
 
 
 def _users(sizes: dict[str, int], several: str, assisted: dict[str, str], graph: str = "") -> dict[str, str]:
@@ -17,7 +17,7 @@ def _users(sizes: dict[str, int], several: str, assisted: dict[str, str], graph:
     ends = {}
     for name, size in sizes.items():
         own = f"{name}+0x0/{size:#x}"
-        ends[name] = f"\ttramp: {_TRAMPOLINE} ({own}) ->{assisted.get(name, own)}"
+        ends[name] = f"\ttramp: {_FTRACE_PAGE} ({own}) ->{assisted.get(name, own)}"
     if graph:
         ends["ftrace_graph_func"] = graph
     return ends | {"": f" ->{several}"}
