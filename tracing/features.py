@@ -73,6 +73,7 @@ class Features:
         "5.17", "5e6cd84e2f8b: uprobe events take one from a preemption depth that nobody raised"
     )
     bh_disabled: bool = since("5.17", "289e7b0f7eb4: 'b' and irqs-off/BH-disabled")
+    modify_signal_data: bool = since("5.17", "3c25fc97f559: PERF_EVENT_IOC_MODIFY_ATTRIBUTES takes sig_data")
     clock_tai: bool = since("5.19", "3dc6ffae2da2: the clock tai")
     rethook: bool = since("5.18", "73f9b911faa7: return probes through rethook")
     printk_lock_gone: bool = since("6.1", "e2bb9e01d589, in its stable series: bpf_trace_printk takes no lock")

@@ -21,7 +21,8 @@ from simkernel.fs.sysfs import AttrFile, sysfs_file
 
 DEVICE = "devices/pci0000:00/0000:00:02.0/virtio0"  # whose driver the disk belongs to
 DISK_NUMBER = f"{DISK_MAJOR}:0"
-ACTIONS = ("add", "remove", "change", "move", "online", "offline", "bind", "unbind")
+BACKING_PATH = f"devices/virtual/bdi/{DISK_NUMBER}"
+DISK_PATH = f"{DEVICE}/block/{DISK_NAME}"
 MAX_KB = MAX_SECTORS * SECTOR >> 10
 
 
@@ -174,7 +175,8 @@ class Files:
     def disk(self) -> Dir:
         """/sys/block/vda/."""
         nodes = self.of(DISK)
-        nodes["uevent"] = AttrFile(lambda: f"{_uevent(self.k)}\n", _announce)
+        tell = lambda data: self.k.vfs.uevents.synthesize(data, f"/{DISK_PATH}", "block", _uevent(self.k).split("\n"))  # noqa: E731
+        nodes["uevent"] = AttrFile(lambda: f"{_uevent(self.k)}\n", tell)
         nodes["queue"] = Dir(self.of(QUEUE), mode=0o755)
         nodes["mq"] = self.hardware_queues()
         nodes |= {"holders": Dir(mode=0o755), "slaves": Dir(mode=0o755)}
@@ -186,22 +188,17 @@ class Files:
     def backing(self) -> Dir:
         """The disk's struct backing_dev_info."""
         nodes = self.of(BACKING)
-        nodes["uevent"] = AttrFile(lambda: "", _announce)
+        nodes["uevent"] = AttrFile(
+            lambda: "", lambda data: self.k.vfs.uevents.synthesize(data, f"/{BACKING_PATH}", "bdi")
+        )
         nodes["subsystem"] = Link("../../../../class/bdi")
         return Dir(nodes, mode=0o755)
-
-
-def _announce(data: bytes) -> None:
-    """kobject_synth_uevent(): nobody listens.  EINVAL."""
-    if text_of(data).split(" ")[0] not in ACTIONS:
-        raise KernelError(EINVAL, "no such action")
 
 
 def install(k: BlockKernel) -> None:
     """The disk's directory and the links to it."""
     files = Files(k)
-    disk = f"{DEVICE}/block/{DISK_NAME}"
-    backing = f"devices/virtual/bdi/{DISK_NUMBER}"
+    disk, backing = DISK_PATH, BACKING_PATH
     nodes: dict[str, Node] = {
         disk: files.disk(),
         backing: files.backing(),

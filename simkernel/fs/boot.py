@@ -45,13 +45,15 @@ from simkernel.fs import (
     signalfd,
     splice,
     stat,
+    sysfs_devices,
     timerfd,
     truncate,
     userfaultfd,
     xattr,
 )
 from simkernel.fs.bpffs import register_bpffs
-from simkernel.fs.cgroup import Cgroup, CgroupNode
+from simkernel.fs.cgroup import Cgroup
+from simkernel.fs.cgroup_nodes import CgroupNode
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fanotify import calls as fanotify
 from simkernel.fs.fdtable import files_of
@@ -127,6 +129,7 @@ def install(k: FsKernel) -> Vfs:
     vfs.mount_at("/sys", "sysfs", "sysfs", relatime)
     vfs.mount_at("/dev", "devtmpfs", "devtmpfs", relatime)
     populate_dev(vfs, devices.DEVICE_NODES)
+    sysfs_devices.install(vfs)
     make_directory(vfs, "/dev/pts")
     vfs.mount_at("/dev/pts", "devpts", "devpts", relatime)
     vfs.mount_at("/sys/fs/bpf", "bpf", "bpf", relatime)

@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from arch.abi.errno import EAGAIN, EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE, ESRCH
 from arch.abi.limits import INT_MAX
-from arch.abi.poll import DEFAULT_POLLMASK, POLLERR, POLLPRI
 from arch.abi.sched import CLONE_INTO_CGROUP
 from arch.abi.signal import SIGKILL
 from arch.abi.time import NSEC_PER_USEC
@@ -23,10 +22,12 @@ from simkernel.fs.cgroup_cpu import CPU, CpuCss, GroupScheduling
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, number_or_max, shown, text_of
 from simkernel.fs.cgroup_freezer import is_frozen, set_freezing, tell
 from simkernel.fs.cgroup_memory import Charges, MemoryCss, memory
+from simkernel.fs.cgroup_nodes import CgroupNode
 from simkernel.fs.cgroup_pids import PIDS, PidsCss
+from simkernel.fs.cgroup_procs import Opener, may_attach, may_fork_into
 from simkernel.fs.inode import SuperBlock
 from simkernel.fs.mirror import Mirror
-from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
+from simkernel.fs.nodes import Dir, Node
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import CloneArgs, Task
 
@@ -34,34 +35,10 @@ CGROUP_SIZE = 12288  # bytes of memory: struct cgroup, the nodes of its files, w
 SINCE = {"memory": "4.5", "pids": "4.5", "cpu": "4.15"}  # as part of cgroup2
 
 
-class CgroupNode(PseudoFile):
-    """A file of a group, whose readers can wait for news."""
-
-    def __init__(self, file: CgroupFile) -> None:
-        mode = (0o444 if file.show else 0) | (0o200 if file.store else 0)
-        super().__init__(file.show, file.store, mode)
-        self.events = 0
-
-    def open(self, flags: int) -> OpenNode:
-        """kernfs_fop_open()."""
-        return OpenCgroupFile(self)
-
-
-class OpenCgroupFile(OpenText):
-    """An open one: kernfs_generic_poll()."""
-
-    def __init__(self, node: CgroupNode) -> None:
-        super().__init__(node)
-        self.file, self.seen, self.poll_key = node, node.events, node
-
-    def read(self, size: int, pos: int) -> bytes:
-        """What was read is no news."""
-        self.seen = self.file.events
-        return super().read(size, pos)
-
-    def poll(self) -> int:
-        """POLLPRI: it says something new."""
-        return DEFAULT_POLLMASK | (POLLERR | POLLPRI if self.seen != self.file.events else 0)
+def _retire(node: Node) -> None:
+    """kernfs_remove(): who has it open is told."""
+    if isinstance(node, CgroupNode):
+        node.gone = True
 
 
 class Cgroup(Dir):
@@ -78,13 +55,13 @@ class Cgroup(Dir):
         self.max_depth = self.max_descendants = NO_LIMIT
         self.nr_descendants = 0
         self.addr = self.css_set = 0
-        self.threaded = False
+        self.threaded = self.removed = False
         self.freeze = self.frozen_told = False
         self.enabled: set[str] = set()  # cgroup.subtree_control
         self.css: dict[str, Css] = {}
         self.time_ns = [0, 0]  # of tasks that were here or below: all of it, in user mode
         for file in self._files():
-            self.add(file.name, CgroupNode(file))
+            self.add(file.name, CgroupNode(self.k, file))
 
     # --- the tree ---
     @property
@@ -155,6 +132,9 @@ class Cgroup(Dir):
         del self.subgroups[name], self.own[name]
         for group in self.up():
             group.nr_descendants -= 1
+        child.removed = True
+        for node in child.own.values():
+            _retire(node)
         for told in self.groups.removed:
             told(child)
 
@@ -169,13 +149,13 @@ class Cgroup(Dir):
         css = self.css[controller.name] = controller.css(self, above)
         if self.parent is not None:
             for file in css.files():
-                self.add(file.name, CgroupNode(file))
+                self.add(file.name, CgroupNode(self.k, file))
 
     def drop_css(self, word: str) -> None:
         """kill_css()."""
         css = self.css.pop(word)
         for file in css.files():
-            del self.own[file.name]
+            _retire(self.own.pop(file.name))
         css.offline()
 
     def effective(self, word: str) -> Css:
@@ -321,11 +301,11 @@ class Cgroup(Dir):
             yield CgroupFile("cgroup.type", self._type, self._set_type)
         yield CgroupFile("cgroup.max.depth", lambda: shown(self.max_depth), self._set_depth)
         yield CgroupFile("cgroup.max.descendants", lambda: shown(self.max_descendants), self._set_descendants)
-        yield CgroupFile("cgroup.procs", self._procs, lambda data: self._move(data, True))
+        yield CgroupFile("cgroup.procs", self._procs, None, lambda data, opener: self._move(data, True, opener))
         yield CgroupFile("cgroup.stat", lambda: f"nr_descendants {self.descendants()}\nnr_dying_descendants 0\n")
         yield CgroupFile("cgroup.subtree_control", lambda: self._names(self.enabled), self._control)
         threads = lambda: "".join(f"{self._number(t)}\n" for t in self.tasks())  # noqa: E731
-        yield CgroupFile("cgroup.threads", threads, lambda data: self._move(data, False))
+        yield CgroupFile("cgroup.threads", threads, None, lambda data, opener: self._move(data, False, opener))
         yield CgroupFile("cpu.stat", self._cpu_stat)
 
     def _set_depth(self, data: bytes) -> None:
@@ -346,19 +326,18 @@ class Cgroup(Dir):
     def _events(self) -> str:
         return f"populated {self.populated():d}\nfrozen {is_frozen(self):d}\n"
 
-    def _move(self, data: bytes, whole: bool) -> None:
-        """Put a process or a thread (0: the writer) into this cgroup.  EINVAL, ESRCH, EOPNOTSUPP, EBUSY."""
+    def _move(self, data: bytes, whole: bool, opener: Opener) -> None:
+        """Put a process or a thread (0: the writer) into this cgroup.  EINVAL, ESRCH, EACCES, EOPNOTSUPP, EBUSY."""
         k = self.k
         try:
-            pid = int(text_of(data))
-        except ValueError:
+            pid = kstrto_within(text_of(data), 0, 0, INT_MAX)
+        except KernelError:
             raise KernelError(EINVAL, "not a pid") from None
-        if pid < 0:
-            raise KernelError(EINVAL, "not a pid")
         task = k.current if pid == 0 else k.tasks.find(pid)
         if task is None:
             raise KernelError(ESRCH, "no such process")
         groups, old = self.groups, self.groups.of(task)
+        may_attach(groups.sb, old, self, opener)
         if not whole and old.domain is not self.domain:
             raise KernelError(EOPNOTSUPP, "threads stay in their domain")
         self.vet()
@@ -469,10 +448,11 @@ class Cgroups:
             self.k.mm.frames.charger = self.book
 
     def may_fork(self, child: Task, args: CloneArgs) -> int:
-        """cgroup_can_fork(); with CLONE_INTO_CGROUP the group is another than the parent's.  EBADF, EBUSY, EOPNOTSUPP, EAGAIN."""
+        """cgroup_can_fork(); with CLONE_INTO_CGROUP the group is another than the parent's.  EBADF, ENODEV, EACCES, EBUSY, EOPNOTSUPP, EAGAIN."""
         if args.flags & CLONE_INTO_CGROUP:
             try:
                 group = self.of_fd(args.cgroup)
+                may_fork_into(self.sb, self.of(self.k.current), group, self.k)
                 group.vet()
             except KernelError as error:
                 return -error.errno

@@ -10,6 +10,7 @@ from arch.abi.errno import EINVAL
 from arch.abi.limits import PAGE_SIZE, U64_MAX
 from arch.cstring import c_string, kstrto_within
 from arch.errors import KernelError
+from simkernel.fs.cgroup_procs import Opener
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import Task
 
@@ -42,6 +43,7 @@ class CgroupFile(NamedTuple):
     name: str
     show: Show | None
     store: Store | None = None
+    store_as: Callable[[bytes, Opener], None] | None = None  # instead: of a file that asks who has opened it
 
 
 class Css:

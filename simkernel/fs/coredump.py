@@ -140,11 +140,12 @@ def prpsinfo(k: FsKernel, w: Writer, task: Task) -> bytes:
     return head + name.ljust(COMM_SIZE, b"\0") + args.ljust(ARGS_SIZE, b"\0")
 
 
-def files_note(w: Writer, mm: Mm) -> bytes:
-    """NT_FILE: which files are mapped where."""
-    mapped = [vma for vma in mm.vmas if vma.file is not None]
+def files_note(k: FsKernel, w: Writer, mm: Mm) -> bytes:
+    """NT_FILE: which files are mapped where, as who dumps would name them."""
+    mapped = [vma for vma in mm.vmas if isinstance(vma.file, File)]
     places = b"".join(w.pack("LLL", vma.start, vma.end, vma.pgoff) for vma in mapped)
-    names = b"".join(vma.file.path.encode("utf-8", "surrogateescape") + b"\0" for vma in mapped if vma.file is not None)
+    paths = [k.vfs.d_path(vma.file.f_path) for vma in mapped if isinstance(vma.file, File)]
+    names = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
     return w.pack("LL", len(mapped), PAGE_SIZE) + places + names
 
 
@@ -152,7 +153,9 @@ def notes(k: FsKernel, w: Writer, mm: Mm, info: SigInfo) -> bytes:
     """Registers of all threads, the one that dumps first, and what is said once."""
     me = k.current
     out = w.note(NT_PRSTATUS, prstatus(k, w, me, info.sig)) + w.note(NT_PRPSINFO, prpsinfo(k, w, me))
-    out += w.note(NT_SIGINFO, k.signals.siginfo(info)) + w.note(NT_AUXV, mm.auxv) + w.note(NT_FILE, files_note(w, mm))
+    out += (
+        w.note(NT_SIGINFO, k.signals.siginfo(info)) + w.note(NT_AUXV, mm.auxv) + w.note(NT_FILE, files_note(k, w, mm))
+    )
     out += w.note(NT_PRFPREG, floating(k, me))
     for task in me.threads:
         if task is not me:

@@ -51,19 +51,21 @@ class Item:
         self.ready = False
         self.waiting = PollWait(self._woken)
 
-    def _woken(self) -> None:
-        """ep_poll_callback()."""
+    def _woken(self) -> bool:
+        """ep_poll_callback(): whether somebody heard of it, where that matters."""
+        heard = bool(self.ep.wq.waiters) or not self.events & EPOLLEXCLUSIVE
         if self.events & ~EP_PRIVATE_BITS and not self.ready:
             self.ready = True
             self.ep.ready[self] = None
         self.ep.k.wake_up(self.ep.wq)
         self.ep.k.wake_up(self.ep.poll_wait, 0)
+        return heard
 
     def attach(self) -> None:
         """Hang on the file's wait queues; ready at once if it is."""
         queues: list[WaitQueue] = []
         mask = vfs_poll(self.ep.k, self.file, queues)
-        self.waiting.hang(queues)
+        self.waiting.hang(queues, bool(self.events & EPOLLEXCLUSIVE))
         if mask & self.events and not self.ready:
             self.ready = True
             self.ep.ready[self] = None
@@ -120,6 +122,8 @@ class EventPoll:
         for item in again:
             item.ready = True
             self.ready[item] = None
+        if self.ready:  # ep_done_scan(): there is something for the next one who waits
+            self.k.wake_up(self.wq)
         return out
 
 

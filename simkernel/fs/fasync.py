@@ -46,7 +46,9 @@ class FownStruct:
     def forget(self) -> None:
         """fasync_remove_entry()."""
         for queue in self.queues:
-            queue.on_wake = dict.fromkeys(fn for fn in queue.on_wake if not (isinstance(fn, Told) and fn.owner is self))
+            queue.on_wake = {
+                fn: way for fn, way in queue.on_wake.items() if not (isinstance(fn, Told) and fn.owner is self)
+            }
         self.queues = []
 
     def disown(self) -> None:
@@ -195,7 +197,7 @@ def fasync(k: FsKernel, fd: int, file: File, on: bool) -> None:
     elif on and file.f_op.poll is not None:
         file.f_op.poll(k, file, owner.queues)
         for queue in owner.queues:
-            queue.on_wake[Told(k, file, owner)] = None
+            queue.on_wake[Told(k, file, owner)] = False
 
 
 class Told:

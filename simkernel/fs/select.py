@@ -48,11 +48,11 @@ class PollWait:
         self.told = told
         self.queues: list[WaitQueue] = []
 
-    def hang(self, queues: list[WaitQueue]) -> None:
+    def hang(self, queues: list[WaitQueue], exclusive: bool = False) -> None:
         """On these queues, behind who hangs there."""
         self.queues = queues
         for queue in queues:
-            queue.on_wake[self.told] = None
+            queue.on_wake[self.told] = exclusive
 
     def drop(self) -> None:
         """On none any more."""

@@ -127,7 +127,6 @@ def _boot_tree(k: KernelFace) -> Dir:
     text("kernel/profiling", lambda: "0\n", lambda data: None)
     text("kernel/rcu_expedited", lambda: "0\n", lambda data: None)
     text("kernel/rcu_normal", lambda: "0\n", lambda data: None)
-    text("kernel/uevent_seqnum", lambda: "0\n")
     text("kernel/mm/transparent_hugepage/enabled", lambda: "always [madvise] never\n", lambda data: None)
     text("power/state", lambda: "\n", lambda data: None)
     kernel = root.subdir("kernel")
@@ -158,6 +157,7 @@ def register_sysfs(vfs: Vfs) -> None:
     """sysfs, debugfs, tracefs and cgroup2: one instance each, but of sysfs one for every network namespace."""
     kernfs = KERNFS_FOPS if vfs.names.kernfs_iter else KERNFS_FOPS_5_9
     vfs.sysfs_root = _boot_tree(vfs.k)
+    sysfs_file(vfs, "kernel/uevent_seqnum", AttrFile(lambda: f"{vfs.uevents.seqnum}\n"))
     vfs.debugfs_root = Dir(mode=0o700)
     vfs.tracefs_root = TracefsRoot()
     # /sys/kernel/debug/tracing is the automount point of tracefs; here it is the same tree

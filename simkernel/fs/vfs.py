@@ -68,6 +68,7 @@ from simkernel.fs.root_cred import ROOT_CRED
 from simkernel.fs.security import FsSecurity
 from simkernel.fs.terminal import Terminal
 from simkernel.fs.told import Told
+from simkernel.fs.uevent import Uevents
 from simkernel.fs.uio import UioStructs
 from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.exec_state import ExecRights
@@ -178,6 +179,7 @@ class Vfs:
         k.symbols.add("init_user_ns", self.init_user_ns, USER_NAMESPACE_BYTES, "D")
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
+        self.uevents = Uevents()
         self.acct, self.ptys = Accounting(), 0  # ...; pairs of pseudo-terminals: kernel.pty.nr
         self.watched_by: Callable[[MappedFile, int, int], int] = lambda epoll, fd, which: -EINVAL  # fs/eventpoll.py's
         self.aio_nr = 0  # requests that contexts have room for

@@ -20,6 +20,7 @@ from simkernel.kernel.task import (
     TASK_RUNNING,
     TASK_UNINTERRUPTIBLE,
 )
+from simkernel.kernel.wait import tell
 
 
 def rcu_does(k: KernelFace, what: str) -> None:
@@ -138,15 +139,16 @@ def __wake_up(k: KernelFace, head: int, mode: int, nr: int, key: int) -> Body:
     count = 0
     if queue is None:
         return 0
-    for fn in list(queue.on_wake):
-        fn()
+    nr = tell(queue, nr)
     for task, exclusive in list(queue.waiters):
+        if exclusive and nr < 0:
+            continue
         if (yield k.call("try_to_wake_up", task.addr, TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE, 0)):
             count += 1
             if exclusive:
-                nr -= 1
-                if not nr:
+                if nr == 1:
                     break
+                nr = max(nr - 1, 0)
     return count
 
 

@@ -63,7 +63,7 @@ class WaitQueue:
         self.name = name
         self.addr = addr  # kernel address of the wait_queue_head_t, 0 when it has none
         self.waiters: list[tuple[Task, bool]] = []  # (sleeper, exclusive)
-        self.on_wake: dict[Callable[[], object], None] = {}  # told in turn, without arguments (epoll and the like)
+        self.on_wake: dict[Callable[[], object], bool] = {}  # told in turn (epoll and the like); True: exclusive
 
     def add(self, task: Task, exclusive: bool = False) -> None:
         """Exclusive waiters go to the end, others to the front, as add_wait_queue() does."""

@@ -42,6 +42,7 @@ from simkernel.kernel.text import Text
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.user import Users
 from simkernel.kernel.usercopy import UserCopy
+from simkernel.kernel.wait import tell
 
 MEMORY, MAX_THREADS = 64 << 20, 1024
 USER_BASE, USER_SIZE = 0x10000, 1 << 20
@@ -133,8 +134,7 @@ class HostCpus(Cpus):
     def wake_up(self, queue: WaitQueue, nr_exclusive: int = 1) -> int:
         woken = len(queue.waiters)
         queue.waiters.clear()
-        for fn in list(queue.on_wake):
-            fn()
+        tell(queue, nr_exclusive)
         return woken
 
     def wake(self, queue: WaitQueue) -> Call:

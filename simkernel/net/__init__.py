@@ -57,6 +57,7 @@ from simkernel.net.ipv4 import (
     tcp_input,
     tcp_timer,
     udp,
+    udplite,
 )
 from simkernel.net.ipv4.route import route_input, route_output
 from simkernel.net.ipv6 import (
@@ -73,6 +74,7 @@ from simkernel.net.ipv6 import icmp as icmp6
 from simkernel.net.ipv6 import ping as ping6
 from simkernel.net.ipv6 import raw as raw6
 from simkernel.net.ipv6 import udp as udp6
+from simkernel.net.ipv6 import udplite as udplite6
 from simkernel.net.ipv6.route import route_input as route_input6
 from simkernel.net.ipv6.route import route_output as route_output6
 from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc, tunnel_kinds, udp_tunnel_kinds
@@ -87,9 +89,9 @@ from simkernel.net.xdp import xsk
 
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
-    device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
+    device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp, udplite,
     raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt,
-    netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, tcp_ipv6,
+    netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
     af_inet6, ip_tunnel, ip_gre, ipip, vxlan, geneve, tunnel_kinds, udp_tunnel_kinds,
 )  # fmt: skip
 
@@ -133,6 +135,7 @@ def install(k: NetKernel) -> None:
         k.net.netdev_chain.append(_with(k, told))
     k.net.namespace_chain.append(lambda net: _loopback(k, net))
     k.net.announce = Announcer(k)
+    k.vfs.uevents.hear = partial(netlink_sock.carry_uevent, k)
     namespace = init_namespace()
     k.net.init = setup_net(k, namespace)
     namespace.state = None  # k.net.init is what it keeps

@@ -162,6 +162,11 @@ def udp(k: NetKernel, net: Net) -> str:
     return _datagram_table(k, [sk for sk in k.net.in_order(net, k.net.udp) if sk.family == AF_INET])
 
 
+def udplite(k: NetKernel, net: Net) -> str:
+    """/proc/net/udplite."""
+    return _datagram_table(k, [sk for sk in k.net.in_order(net, k.net.udplite) if sk.family == AF_INET])
+
+
 def icmp(k: NetKernel, net: Net) -> str:
     """/proc/net/icmp: sockets of ping."""
     table = _datagram_table(k, [sk for sk in k.net.in_order(net, k.net.ping) if sk.family == AF_INET])
@@ -219,11 +224,12 @@ def sockstat(k: NetKernel, net: Net) -> str:
     streams = sum(1 for sk in mine if sk.protocol == IPPROTO_TCP and sk.family == AF_INET)
     every = sum(sk.protocol == IPPROTO_TCP and sk.net is net for sk in k.net.socks.values())
     datagrams = sum(sk.family == AF_INET for sk in k.net.in_order(net, k.net.udp))
+    light = sum(sk.family == AF_INET for sk in k.net.in_order(net, k.net.udplite))
     waiting = sum(key[0] is net for key in k.net.time_wait)
     raws = sum(sk.net is net for sk in k.net.raw)
     return (
         f"sockets: used {net.sockets}\nTCP: inuse {streams} orphan 0 tw {waiting} alloc {every} "
-        f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse 0\nRAW: inuse {raws}\n"
+        f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse {light}\nRAW: inuse {raws}\n"
         f"FRAG: inuse {k.net.fragments.count(net, IPV4)} memory {k.net.fragments.memory.get((net, IPV4), 0)}\n"
     )
 
@@ -270,7 +276,7 @@ def ptype(k: NetKernel, net: Net) -> str:
 Show = Callable[[NetKernel, Net], str]
 FILES: list[tuple[str, Show]] = [
     ("arp", arp), ("dev", dev), ("dev_mcast", dev_mcast), ("icmp", icmp), ("igmp", igmp), ("netlink", netlink),
-    ("packet", packet), ("ptype", ptype), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp), ("udp", udp),
+    ("packet", packet), ("ptype", ptype), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp), ("udp", udp), ("udplite", udplite),
     ("unix", unix), *FILES6, *SNMP_FILES, *TABLE_FILES,
 ]  # fmt: skip
 

@@ -111,7 +111,7 @@ def snmp6(k: NetKernel, net: Net) -> str:
         seen = sorted(int(key[len(f"Icmp6{way}Type") :]) for key in mib if key.startswith(f"Icmp6{way}Type"))
         rows += [(f"Icmp6{way}Type{kind}", mib[f"Icmp6{way}Type{kind}"]) for kind in seen]
     rows += [(f"Udp6{name}", net.ipv4.mib[f"Udp6{name}"]) for name in UDP6]
-    rows += [(f"UdpLite6{name}", 0) for name in UDP6 if name != "IgnoredMulti"]
+    rows += [(f"UdpLite6{name}", net.ipv4.mib[f"UdpLite6{name}"]) for name in UDP6 if name != "IgnoredMulti"]
     return "".join(f"{name:<32}\t{value}\n" for name, value in rows)
 
 
@@ -120,10 +120,11 @@ def sockstat6(k: NetKernel, net: Net) -> str:
     mine = [sk for sk in k.net.socks.values() if sk.net is net and sk.family == AF_INET6]
     streams = sum(sk.protocol == IPPROTO_TCP for sk in mine)
     datagrams = sum(sk.family == AF_INET6 for sk in k.net.in_order(net, k.net.udp))
+    light = sum(sk.family == AF_INET6 for sk in k.net.in_order(net, k.net.udplite))
     raws = sum(sk.net is net and sk.family == AF_INET6 for sk in k.net.raw)
     fragments = k.net.fragments
     return (
-        f"TCP6: inuse {streams}\nUDP6: inuse {datagrams}\nUDPLITE6: inuse 0\nRAW6: inuse {raws}\n"
+        f"TCP6: inuse {streams}\nUDP6: inuse {datagrams}\nUDPLITE6: inuse {light}\nRAW6: inuse {raws}\n"
         f"FRAG6: inuse {fragments.count(net, IPV6)} memory {fragments.memory.get((net, IPV6), 0)}\n"
     )
 
@@ -177,6 +178,11 @@ def udp6(k: NetKernel, net: Net) -> str:
     return _datagrams(k, k.net.in_order(net, k.net.udp))
 
 
+def udplite6(k: NetKernel, net: Net) -> str:
+    """/proc/net/udplite6."""
+    return _datagrams(k, k.net.in_order(net, k.net.udplite))
+
+
 def icmp6(k: NetKernel, net: Net) -> str:
     """/proc/net/icmp6."""
     return _datagrams(k, k.net.in_order(net, k.net.ping))
@@ -190,4 +196,5 @@ def raw6(k: NetKernel, net: Net) -> str:
 FILES6 = [
     ("icmp6", icmp6), ("if_inet6", if_inet6), ("igmp6", igmp6), ("ipv6_route", ipv6_route), ("raw6", raw6), ("snmp6", snmp6),
     ("sockstat6", sockstat6), ("tcp6", tcp6), ("udp6", udp6),
+    ("udplite6", udplite6),
 ]  # fmt: skip

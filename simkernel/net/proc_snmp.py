@@ -289,7 +289,7 @@ def snmp(k: NetKernel, net: Net) -> str:
     tcp = [(name, int(value)) for name, value in (row.split() for row in TCP_FIRST)]
     tcp += [(name, _established(k, net) if name == "CurrEstab" else net.mib[f"Tcp{name}"]) for name in TCP]
     out += _lines("Tcp", tcp) + _lines("Udp", [(name, mib[f"Udp{name}"]) for name in UDP])
-    return out + _lines("UdpLite", [(name, 0) for name in UDP])
+    return out + _lines("UdpLite", [(name, mib[f"UdpLite{name}"]) for name in UDP])
 
 
 def _established(k: NetKernel, net: Net) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.inet import IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP
+from arch.abi.inet import IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE
 from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, AF_XDP, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Sock
@@ -19,16 +19,6 @@ RT_CACHE = (
 )
 MCFILTER = "Idx Device        MCA        SRC    INC    EXC\n"
 MCFILTER6 = "Idx Device                Multicast Address                   Source Address    INC    EXC\n"
-UDPLITE = (
-    "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops".ljust(
-        127
-    )
-    + "\n"
-)
-UDPLITE6 = (
-    "  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt"
-    "   uid  timeout inode ref pointer drops\n"
-)
 WIRELESS = (
     "Inter-| sta-|   Quality        |   Discarded packets               | Missed | WE\n"
     " face | tus | link level noise |  nwid  crypt   frag  retry   misc | beacon | 22\n"
@@ -53,6 +43,7 @@ PROTOCOLS = (
     ("PACKET", 1600, -1, "NI", 0, "no", "nnnnnnnnnnnnnnnnnnn", (AF_PACKET, None, None)),
     ("PINGv6", 1200, -1, "NI", 0, "yes", "yyynnynnyyyynyyyyyn", (AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6)),
     ("RAWv6", 1200, -1, "NI", 0, "yes", "yyynyyynyyyynyyyynn", (AF_INET6, SOCK_RAW, None)),
+    ("UDPLITEv6", 1344, 0, "NI", 0, "yes", "yyynyyynyyyynnnyyyn", (AF_INET6, SOCK_DGRAM, IPPROTO_UDPLITE)),
     ("UDPv6", 1344, 0, "NI", 0, "yes", "yyynyyynyyyynnnyyyn", (AF_INET6, SOCK_DGRAM, IPPROTO_UDP)),
     ("TCPv6", 2440, 0, "no", 320, "yes", "yyyyyyyyyyyyynyyyyy", (AF_INET6, SOCK_STREAM, IPPROTO_TCP)),
     ("XDP", 1024, -1, "NI", 0, "no", "nnnnnnnnnnnnnnnnnnn", (AF_XDP, None, None)),
@@ -60,6 +51,7 @@ PROTOCOLS = (
     ("UNIX", 1024, -1, "NI", 0, "yes", "ynnnnnnnnnnnnnnnnnn", (AF_UNIX, None, None)),
     ("PING", 992, -1, "NI", 0, "yes", "yyynnynnyyyynyyyyyn", (AF_INET, SOCK_DGRAM, IPPROTO_ICMP)),
     ("RAW", 1000, -1, "NI", 0, "yes", "yyynyyynyyyynyyyynn", (AF_INET, SOCK_RAW, None)),
+    ("UDP-Lite", 1152, 0, "NI", 0, "yes", "yyynyyynyyyyynnyyyn", (AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE)),
     ("UDP", 1152, 0, "NI", 0, "yes", "yyynyyynyyyyynnyyyn", (AF_INET, SOCK_DGRAM, IPPROTO_UDP)),
     ("TCP", 2280, 0, "no", 320, "yes", "yyyyyyyyyyyyynyyyyy", (AF_INET, SOCK_STREAM, IPPROTO_TCP)),
     ("NETLINK", 1088, -1, "NI", 0, "no", "nnnnnnnnnnnnnnnnnnn", (AF_NETLINK, None, None)),
@@ -129,7 +121,7 @@ def _fixed(text: str) -> Show:
 
 TABLE_FILES: list[tuple[str, Show]] = [
     ("protocols", protocols), ("softnet_stat", softnet_stat), ("mcfilter", mcfilter), ("mcfilter6", mcfilter6), ("xfrm_stat", xfrm_stat),
-    ("psched", _fixed(PSCHED)), ("rt_cache", _fixed(RT_CACHE)), ("udplite", _fixed(UDPLITE)), ("udplite6", _fixed(UDPLITE6)),
+    ("psched", _fixed(PSCHED)), ("rt_cache", _fixed(RT_CACHE)),
     ("wireless", _fixed(WIRELESS)), ("ip_mr_vif", _fixed(IP_MR_VIF)), ("ip_mr_cache", _fixed(IP_MR_CACHE)),
     ("ip6_mr_vif", _fixed(IP6_MR_VIF)), ("ip6_mr_cache", _fixed(IP6_MR_CACHE)), ("ip6_flowlabel", _fixed(IP6_FLOWLABEL)),
     ("anycast6", _fixed("")),

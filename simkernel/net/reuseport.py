@@ -112,7 +112,7 @@ def take_over(listener: Sock, child: Sock) -> None:
 
 def set_reuseport_program(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
     """SO_ATTACH_REUSEPORT_EBPF: reuseport_attach_prog(), for the whole group.  EINVAL, EBADF, ENOENT."""
-    table = k.net.tcp_listen if sk.type == SOCK_STREAM else k.net.udp
+    table = k.net.tcp_listen if sk.type == SOCK_STREAM else k.net.datagrams(sk.protocol)
     group = group_of(sk, table.get((sk.net, sk.lport), ())) if sk.lport else []
     if sk not in group:
         group.append(sk)

@@ -28,6 +28,7 @@ from simkernel.net.core.registry import (
     netif_carrier,
     run_linkwatch,
 )
+from simkernel.net.core.uevent import lines_of, path_of
 from simkernel.net.face import NetKernel, current_net
 
 VETH_SPEED = 10000  # Mbit/s
@@ -116,9 +117,8 @@ def _set_carrier(k: NetKernel, dev: NetDevice, data: bytes) -> None:
 
 
 def _announce(k: NetKernel, dev: NetDevice, data: bytes) -> None:
-    """kobject_synth_uevent(): nobody listens.  EINVAL."""
-    if text_of(data).split(" ")[0] not in ("add", "remove", "change", "move", "online", "offline", "bind", "unbind"):
-        raise KernelError(EINVAL, "no such action")
+    """uevent_store().  EINVAL."""
+    k.vfs.uevents.synthesize(data, path_of(dev), "net", lines_of(dev), dev.net)
 
 
 ATTRIBUTES: dict[str, Attribute] = {
@@ -154,7 +154,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "threaded": Attribute(lambda dev: 0),
     "tx_queue_len": Attribute(lambda dev: dev.tx_queue_len, _set_queue),
     "type": Attribute(lambda dev: dev.hardware_type),
-    "uevent": Attribute(lambda dev: f"INTERFACE={dev.name}\nIFINDEX={dev.ifindex}", _announce),
+    "uevent": Attribute(lambda dev: "\n".join(lines_of(dev)), _announce),
 }
 
 

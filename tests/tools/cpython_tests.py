@@ -3,15 +3,19 @@
     python tests/tools/cpython_tests.py                     # all modules of MODULES
     python tests/tools/cpython_tests.py test_os test_pty    # some of them
     python tests/tools/cpython_tests.py -v test_os          # with what the differing ones say
+    python tests/tools/cpython_tests.py --page              # write docs/cpython-tests.md from what the runs so far have said
 
 Debian's packages (the interpreter, its library, libpython3.11-testsuite) are unpacked into the user's cache, never into the
 project.  A test differs when it passes on the host and not in the machine; one that does not end within its module's time is
 named, left out, and the rest is run again.  Needs an x86-64 Debian 12 or one whose C library is as new.
+
+What a run finds is kept (tests/data/cpython_here.json), by module.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -69,6 +73,8 @@ MODULES = [
     "test_socketserver",
 ]
 RUNNER = Path(__file__).with_name("cpython_runner.py")
+DATA = Path(__file__).parents[1] / "data/cpython_here.json"
+PAGE = Path(__file__).parents[2] / "docs/cpython-tests.md"
 MODULE_S = 900  # host seconds for a module inside
 HANGS = 12  # tests of one module that may be left out because they do not end
 
@@ -152,12 +158,65 @@ def inside(where: Path, module: str, passing: dict[str, str], seconds: float) ->
     return found, why
 
 
+# ---- what is kept, and the page ----
+
+HEAD = """# CPython's own tests
+
+Made by `make test-cpython`: modules of CPython 3.11's tests (Debian's libpython3.11-testsuite, fetched into the user's cache) inside, on two simulated CPUs, and on
+the host, test by test. Compared are those that pass on the host.
+
+{agree} of {total} pass inside, too ({percent:.2f} %).
+
+| module | of those that pass on the host | host's kernel | what differs |
+|---|---|---|---|
+"""
+# test, or the beginning of its name -> why it does otherwise
+REASONS = {
+    "test_os.ExtendedAttributeTests": "`user.` attributes are not on tmpfs before 6.6",
+    "test_shutil.TestCopy.test_copyxattr": "the same", "test_shutil.TestCopy.test_copy2_xattr": "the same",
+    "test_shutil.TestCopy.test_copystat_handles_harmless_chflags_errors": "the same",
+}  # fmt: skip
+
+
+def load() -> dict[str, dict[str, object]]:
+    """module -> what its last run said."""
+    return json.loads(DATA.read_text()) if DATA.exists() else {}
+
+
+def keep(module: str, passing: int, differs: dict[str, str]) -> None:
+    """One run of a module."""
+    kept = load() | {module: {"host": os.uname().release, "of": passing, "differs": differs}}
+    DATA.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
+
+
+def _why(test: str) -> str:
+    return next((f": {why}" for name, why in REASONS.items() if test.startswith(name)), "")
+
+
+def page(kept: dict[str, dict]) -> str:
+    """docs/cpython-tests.md."""
+    total = sum(row["of"] for row in kept.values())
+    agree = total - sum(len(row["differs"]) for row in kept.values())
+    text = HEAD.format(agree=agree, total=total, percent=100 * agree / max(total, 1))
+    for module, row in kept.items():
+        said = "; ".join(
+            f"`{test.removeprefix(module + '.')}` ({verdict}{_why(test)})" for test, verdict in row["differs"].items()
+        )
+        text += f"| {module} | {row['of'] - len(row['differs'])} of {row['of']} | {row['host']} | {said} |\n"
+    left = [module for module in MODULES if module not in kept]
+    return text + ("\nNot run for this table: " + ", ".join(left) + ".\n" if left else "")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("-s", "--seconds", type=float, default=MODULE_S, help="host seconds for a module inside")
+    parser.add_argument("--page", action="store_true", help="write docs/cpython-tests.md from what is kept")
     options = parser.parse_args()
+    if options.page:
+        PAGE.write_text(page(load()))
+        return 0
     where = root()
     agree = total = 0
     for module in options.modules or MODULES:
@@ -165,6 +224,7 @@ def main() -> int:
         passing = [test for test, verdict in host.items() if verdict == "ok"]
         ours, why = inside(where, module, host, options.seconds)
         differs = [test for test in passing if ours.get(test) != "ok"]
+        keep(module, len(passing), {test.removeprefix("test."): ours.get(test, "not run") for test in differs})
         agree, total = agree + len(passing) - len(differs), total + len(passing)
         print(f"{module}: {len(passing) - len(differs)} of {len(passing)}", flush=True)
         for test in differs:

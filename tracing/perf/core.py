@@ -278,6 +278,8 @@ class PerfCore:
             raise KernelError(EINVAL, "an event of another type")
         if attr.type != PERF_TYPE_BREAKPOINT:
             raise KernelError(EOPNOTSUPP, "only breakpoints")
+        if event.board.features.modify_signal_data:  # whatever becomes of the rest
+            event.attr = replace(event.attr, sig_data=attr.sig_data)
         old, disabled = event.attr, 1 << pa.FLAG_BITS.index("disabled")
         same = replace(
             old, bp_type=attr.bp_type, config1=attr.config1, config2=attr.config2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENOENT, EOPNOTSUPP, EPERM
-from arch.abi.inet import IPPROTO_UDP, TCP_LISTEN
+from arch.abi.inet import TCP_LISTEN
 from arch.abi.ioctl import (
     FIOGETOWN,
     FIOSETOWN,
@@ -41,7 +41,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.interfaces import interface_ioctl
 from simkernel.net.ipv4 import tcp_urgent as urgent
 from simkernel.net.ipv4.tcp_sock import TcpSock
-from simkernel.net.ipv4.udp import UDP_HEADER
+from simkernel.net.ipv4.udp_coverage import UDP_HEADER
 from simkernel.net.unix.sock import UnixSock, readable_bytes
 
 STAMPS = {
@@ -70,7 +70,7 @@ def _readable(sk: Sock) -> int | None:
         return urgent.readable_bytes(_stream(sk))
     if not sk.receive_queue:
         return 0
-    return sk.receive_queue[0].len - (UDP_HEADER if sk.protocol == IPPROTO_UDP else 0)
+    return sk.receive_queue[0].len - (UDP_HEADER if sk.is_udp else 0)
 
 
 def _unsent(sk: Sock) -> int | None:

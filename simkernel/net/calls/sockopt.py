@@ -99,14 +99,9 @@ from arch.abi.socket import (
     SOL_SOCKET,
     SOL_TCP,
     SOL_UDP,
+    SOL_UDPLITE,
     SOL_XDP,
     TCP_CONGESTION,
-    UDP_CORK,
-    UDP_ENCAP,
-    UDP_GRO,
-    UDP_NO_CHECK6_RX,
-    UDP_NO_CHECK6_TX,
-    UDP_SEGMENT,
 )
 from arch.cstring import c_string
 from arch.errors import KernelError
@@ -133,6 +128,7 @@ from simkernel.net.netlink.sock import get_netlink_option, set_netlink_option
 from simkernel.net.packet_options import get_packet_option, set_packet_option
 from simkernel.net.raw_options import get_raw_option, set_raw_option
 from simkernel.net.reuseport import set_reuseport_program
+from simkernel.net.udp_options import UDP_LEVELS, get_udp_option, set_udp_option, uncorks
 from simkernel.net.unix.sock import UnixSock
 from simkernel.net.xdp.options import get_xdp_option, set_xdp_option, unread
 from simkernel.net.xdp.xsk import XdpSock
@@ -192,11 +188,8 @@ TCP_CA_NAME_MAX = 16
 SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 4608, 6291456
 SKF_AD_MAX = 64  # linux/filter.h
 WHOLE = (IP_OPTIONS, IP_PKTOPTIONS, IP_MULTICAST_IF, IP_MSFILTER, MCAST_MSFILTER)  # of SOL_IP: never told as a byte
-UDP_ENCAP_L2TPINUDP = 3  # the last kind of it that is known
-UDPLITE_COVERAGE = (10, 11)  # UDPLITE_SEND_CSCOV, UDPLITE_RECV_CSCOV
-UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
 INT_OPTION = 4  # bytes of an option that is one
-OF_NUMBERS = (SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_NETLINK)  # levels most of whose options are
+OF_NUMBERS = (SOL_SOCKET, SOL_TCP, *UDP_LEVELS, SOL_IPV6, SOL_NETLINK)  # levels most of whose options are
 OF_NAMES = ((SOL_SOCKET, SO_BINDTODEVICE), (SOL_TCP, TCP_CONGESTION), (SOL_TCP, TCP_ULP), (SOL_TCP, TCP_FASTOPEN_KEY))
 OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
 
@@ -225,7 +218,10 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     error, level, optname, data = k.net.programs.setsockopt(sk, level, optname, data)
     if error:
         return min(error, 0)
-    return set_option(k, sk, level, optname, data)
+    answer = set_option(k, sk, level, optname, data)
+    if not answer and level in UDP_LEVELS and uncorks(sk, optname):
+        yield k.call("udp_v6_push_pending_frames" if sk.ip6 is not None else "udp_push_pending_frames", sk.addr)
+    return answer
 
 
 def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) -> int:
@@ -269,7 +265,7 @@ def _has_level(sk: Sock, level: int) -> bool:
         return sk.ip6 is not None
     if level == SOL_TCP:
         return isinstance(sk, TcpSock)
-    return _is_of_raw(sk, level) or (level == SOL_UDP and sk.protocol == IPPROTO_UDP)
+    return _is_of_raw(sk, level) or (level in UDP_LEVELS and sk.is_udp)
 
 
 def _is_short(level: int, optname: int, optlen: int) -> bool:
@@ -412,19 +408,6 @@ def _set_buffer(sk: Sock, optname: int, value: int) -> None:
         sk.view.sk_sndbuf = sk.sndbuf
 
 
-def set_udp_option(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
-    """udp_lib_setsockopt().  ENOPROTOOPT, EINVAL."""
-    if len(data) < 4:
-        return -EINVAL
-    value = int.from_bytes(data[:4], k.mem.byteorder, signed=True)
-    if optname == UDP_SEGMENT and not 0 <= value <= 0xFFFF:
-        return -EINVAL
-    if optname not in UDP_OPTIONS or (optname == UDP_ENCAP and not 0 <= value <= UDP_ENCAP_L2TPINUDP):
-        return -ENOPROTOOPT
-    sk.options[SOL_UDP, optname] = value if optname in (UDP_SEGMENT, UDP_ENCAP) else int(bool(value))
-    return 0
-
-
 def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
     """tcp_set_congestion_control().  EINVAL, ENOENT, EPERM."""
     if not data:
@@ -442,7 +425,7 @@ def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
 
 
 OF_LEVEL: dict[int, Callable[[NetKernel, Sock, int, bytes], int]] = {
-    SOL_IP: set_ip_option, SOL_TCP: _set_tcp, SOL_UDP: set_udp_option, SOL_IPV6: _set_ipv6,
+    SOL_IP: set_ip_option, SOL_TCP: _set_tcp, SOL_UDP: set_udp_option, SOL_UDPLITE: set_udp_option, SOL_IPV6: _set_ipv6,
     SOL_ICMPV6: lambda k, sk, name, data: set_raw_option(k, sk, SOL_ICMPV6, name, data), SOL_RAW: lambda k, sk, name, data: set_raw_option(k, sk, SOL_RAW, name, data),
     SOL_PACKET: set_packet_option, SOL_NETLINK: set_netlink_option,
 }  # fmt: skip
@@ -496,7 +479,7 @@ def _checks_room(sk: Sock, level: int, optname: int) -> bool:
         return _is_of_raw(sk, level) and optname == ICMP_FILTER and (level == SOL_ICMPV6 or sk.ip6 is None)
     if level == SOL_IP:
         return sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)
-    owned = {SOL_TCP: isinstance(sk, TcpSock), SOL_UDP: sk.protocol == IPPROTO_UDP and sk.family in INET}
+    owned = {SOL_TCP: isinstance(sk, TcpSock), SOL_UDP: sk.is_udp, SOL_UDPLITE: sk.is_udp}
     owned |= {
         SOL_NETLINK: sk.family == AF_NETLINK,
         SOL_PACKET: sk.family == AF_PACKET,
@@ -511,7 +494,18 @@ def _reads(level: int, optname: int) -> bool:
 
 
 # Levels that some socket has; others are refused before anything is read.
-KNOWN_LEVELS = (SOL_IP, SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_ICMPV6, SOL_RAW, SOL_PACKET, SOL_NETLINK, SOL_XDP)
+KNOWN_LEVELS = (
+    SOL_IP,
+    SOL_SOCKET,
+    SOL_TCP,
+    *UDP_LEVELS,
+    SOL_IPV6,
+    SOL_ICMPV6,
+    SOL_RAW,
+    SOL_PACKET,
+    SOL_NETLINK,
+    SOL_XDP,
+)
 
 
 def _foreign(sk: Sock) -> int:
@@ -560,9 +554,8 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4, 
     }
     if level == SOL_TCP and isinstance(sk, TcpSock):
         return get_tcp_option(k, sk, optname, room)
-    if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
-        known = optname in UDP_OPTIONS or optname in UDPLITE_COVERAGE  # the latter: always the whole packet
-        return sk.options.get((SOL_UDP, optname), 0).to_bytes(4, order) if known else -ENOPROTOOPT
+    if level in UDP_LEVELS and sk.is_udp:
+        return get_udp_option(k, sk, optname)
     if level == SOL_SOCKET and optname == SO_PEEK_OFF and not _peeks(sk):
         return -EOPNOTSUPP
     if level == SOL_SOCKET and optname == SO_PEERNAME:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from arch.abi.errno import EAGAIN, EFAULT, EINVAL, EMSGSIZE, ENODATA, EPIPE
 from arch.abi.fcntl import O_NONBLOCK
-from arch.abi.inet import IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.inet import TCP_ESTABLISHED
 from arch.abi.limits import IOV_MAX, MAX_RW_COUNT
 from arch.abi.signal import SIGPIPE
 from arch.abi.socket import (
@@ -126,7 +126,7 @@ def __sys_sendto(k: NetKernel, fd: int, buff: int, length: int, flags: int, addr
     length = _single_range(k, buff, length)
     socket_ = socket_of(k, fd)
     name = read_address(k, addr, addr_len) if addr else b""
-    if addr and not addr_len and socket_.sk.protocol == IPPROTO_UDP and not flags & MSG_OOB:
+    if addr and not addr_len and socket_.sk.is_udp and not flags & MSG_OOB:
         return -EINVAL
     if name and isinstance(socket_.sk, TcpSock) and socket_.sk.state == TCP_ESTABLISHED:
         name = b""

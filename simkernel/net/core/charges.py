@@ -5,7 +5,7 @@ All sizes are bytes.  SKB_TRUESIZE() of include/linux/skbuff.h, kmalloc_reserve(
 
 from __future__ import annotations
 
-from arch.abi.inet import IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_UDP
+from arch.abi.inet import IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_UDP, IPPROTO_UDPLITE
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.version import KernelVersion
 from bpf.layout import KernelLayout
@@ -15,7 +15,12 @@ LINK_ROOM = 31  # LL_RESERVED_SPACE() of Ethernet, and 15 behind the packet
 SMALL_HEAD = 704  # SKB_SMALL_HEAD_CACHE_SIZE
 MAX_HEADER = 176  # LL_MAX_HEADER and a tunnel's
 UNIX_SKB_FRAGS_SZ = 32768
-TRANSPORT = {IPPROTO_UDP: 8, IPPROTO_ICMP: 8, IPPROTO_ICMPV6: 8}  # headers that __ip_append_data() is told of
+TRANSPORT = {
+    IPPROTO_UDP: 8,
+    IPPROTO_UDPLITE: 8,
+    IPPROTO_ICMP: 8,
+    IPPROTO_ICMPV6: 8,
+}  # headers that __ip_append_data() is told of
 
 
 class Charges:

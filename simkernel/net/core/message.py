@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL
 from arch.abi.in6 import SIN6_LEN_RFC2133
-from arch.abi.inet import ARPHRD_ETHER, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.inet import ARPHRD_ETHER, INADDR_ANY, TCP_ESTABLISHED
 from arch.abi.socket import AF_INET, AF_INET6, AF_PACKET, AF_UNSPEC, MSG_CTRUNC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
@@ -112,7 +112,7 @@ class Message:
                 raise KernelError(EDESTADDRREQ, "not connected and no address")
             return sk.raddr, sk.rport
         address, port = parse_sockaddr_in(self.k, self.name)
-        if sk.protocol == IPPROTO_UDP and port == 0:
+        if sk.is_udp and port == 0:
             raise KernelError(EINVAL, "port 0")
         return (bytes((127, 0, 0, 1)) if address == INADDR_ANY else address), port
 

@@ -33,6 +33,7 @@ from arch.abi.rtnetlink import (
     IFLA_EVENT_NONE,
 )
 from arch.errors import KernelError
+from simkernel.net.core import uevent
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, LinkKind, Net, NetDevice
 from simkernel.net.face import NetKernel
@@ -141,6 +142,7 @@ def register_netdevice(
     dev.operstate = IF_OPER_UNKNOWN
     _changed_list(k, net)
     store(k, dev)
+    uevent.added(k, dev)
     notify(k, dev, Event.REGISTER)
     return dev
 
@@ -314,9 +316,11 @@ def dev_change_name(k: NetKernel, dev: NetDevice, name: str) -> None:
         return
     if dev.up and k.version.before("6.2"):
         raise KernelError(EBUSY, "it is up")
+    old = uevent.path_of(dev)
     dev.name = _free_name(k, dev.net, name)
     dev.assign_type = NET_NAME_RENAMED
     store(k, dev)
+    uevent.renamed(k, dev, old)
     notify(k, dev, Event.CHANGENAME)
 
 
@@ -339,6 +343,7 @@ def unregister_netdevices(k: NetKernel, devices: list[NetDevice]) -> None:
             old, dev.qdisc = dev.qdisc, None
             old.destroy()
         k.net.announce.gone(dev, message)
+        uevent.removed(k, dev)
     for dev in devices:
         del dev.net.devices[dev.ifindex]
         _changed_list(k, dev.net)
@@ -381,13 +386,16 @@ def dev_change_net_namespace(k: NetKernel, dev: NetDevice, net: Net, name: str =
     k.net.announce.gone(dev, message)
     if dev.master is not None:
         raise KernelError(EBUSY)
+    uevent.leaves(k, dev)
     del dev.net.devices[dev.ifindex]
     _changed_list(k, dev.net)
+    old = uevent.path_of(dev)
     dev.net, dev.ifindex, dev.name, dev.registered, dev.opened = net, new, wanted, True, False
     net.devices[new] = dev
     net.last_ifindex = max(net.last_ifindex, new) if index else net.last_ifindex
     _changed_list(k, net)
     store(k, dev)
+    uevent.comes(k, dev, old)
     notify(k, dev, Event.REGISTER)
     k.net.announce.link(dev, 0xFFFFFFFF, IFLA_EVENT_NONE)
 

@@ -22,11 +22,23 @@ from arch.abi.inet import (
     IPPROTO_ICMPV6,
     IPPROTO_TCP,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     TCP_CLOSE,
 )
 from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from arch.abi.rtnetlink import RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, AF_XDP, SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.abi.socket import (
+    AF_INET,
+    AF_INET6,
+    AF_NETLINK,
+    AF_PACKET,
+    AF_UNIX,
+    AF_XDP,
+    SOCK_DGRAM,
+    SOCK_RAW,
+    SOCK_STREAM,
+    SOL_IP,
+)
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs.cgroup import Cgroup
@@ -50,8 +62,8 @@ TCP_RCVBUF, TCP_WMEM, TCP_SNDBUF = (
     2626560,
 )  # net.ipv4.tcp_rmem[1], tcp_wmem[1]; what a loopback connection autotunes to
 # The C type that a protocol allocates (struct proto .obj_size).
-OBJECT_TYPE = {IPPROTO_TCP: "struct tcp_sock", IPPROTO_UDP: "struct udp_sock"}
-OBJECT_TYPE6 = {IPPROTO_TCP: "struct tcp6_sock", IPPROTO_UDP: "struct udp6_sock"}
+OBJECT_TYPE = {IPPROTO_TCP: "struct tcp_sock", IPPROTO_UDP: "struct udp_sock", IPPROTO_UDPLITE: "struct udp_sock"}
+OBJECT_TYPE6 = {IPPROTO_TCP: "struct tcp6_sock", IPPROTO_UDP: "struct udp6_sock", IPPROTO_UDPLITE: "struct udp6_sock"}
 INET = (AF_INET, AF_INET6)
 
 
@@ -252,6 +264,11 @@ class Sock:
     def any_address(self) -> bytes:
         """The wildcard address of its family."""
         return INADDR_ANY if self.family != AF_INET6 else IN6ADDR_ANY
+
+    @property
+    def is_udp(self) -> bool:
+        """UDP's or UDP-Lite's (udp_prot, udplite_prot)."""
+        return self.family in INET and self.type == SOCK_DGRAM and self.protocol in (IPPROTO_UDP, IPPROTO_UDPLITE)
 
     def dropped(self) -> None:
         """sk_drops_add()."""

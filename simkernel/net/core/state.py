@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import chain
 from random import Random
 
+from arch.abi.inet import IPPROTO_UDPLITE
 from simkernel.fs.inode import File
 from simkernel.kernel.task import Task
 from simkernel.net.core.announce import Announcements
@@ -57,6 +58,7 @@ class Network(NetTables):
         self.backlog: deque[Skb] = deque()  # softnet_data.input_pkt_queue
         self.backlog_napi = 0  # &softnet_data.backlog: the struct napi_struct that polls it, of no device
         self.udp: PortTable = {}  # bound UDP socks by port
+        self.udplite: PortTable = {}
         self.tcp_bound: PortTable = {}
         self.tcp_listen: PortTable = {}
         self.tcp_established: dict[Flow, Sock] = {}
@@ -116,6 +118,10 @@ class Network(NetTables):
             if not taken.get((net, port)):
                 return port
         return 0
+
+    def datagrams(self, protocol: int) -> PortTable:
+        """sk->sk_prot->h.udp_table: UDP and UDP-Lite have ports of their own."""
+        return self.udplite if protocol == IPPROTO_UDPLITE else self.udp
 
     def in_order(self, net: Net, table: PortTable) -> list[Sock]:
         """The socks of a namespace by port."""

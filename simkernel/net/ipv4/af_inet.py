@@ -25,6 +25,7 @@ from arch.abi.inet import (
     IPPROTO_RAW,
     IPPROTO_TCP,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     TCP_CLOSE,
     TCP_ESTABLISHED,
     TCP_LISTEN,
@@ -69,6 +70,7 @@ Inetsw = tuple[tuple[int, int, ProtoOps], ...]
 INETSW: Inetsw = (
     (SOCK_STREAM, IPPROTO_TCP, INET_STREAM),
     (SOCK_DGRAM, IPPROTO_UDP, INET_DGRAM),
+    (SOCK_DGRAM, IPPROTO_UDPLITE, INET_DGRAM),
     (SOCK_DGRAM, IPPROTO_ICMP, INET_PING),
     (SOCK_RAW, IPPROTO_IP, INET_RAW),
 )
@@ -170,7 +172,7 @@ def bind_inet(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
 
 def claim_port(k: NetKernel, sock: Sock, address: bytes, port: int, post_bind: int) -> int:
     """sk->sk_prot->get_port(), and the programs that hear of it (0: none).  EADDRINUSE."""
-    table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.udp
+    table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.datagrams(sock.protocol)
     sock.port_locked = bool(port)
     port = port or k.net.ephemeral_port(sock.net, table)
     reuse = sock.options.get((1, 2))
@@ -323,16 +325,17 @@ def disconnect(k: NetKernel, sk: Sock) -> None:
         sk.ip6.scope_id = 0
     if not sk.address_locked:
         sk.laddr = sk.any_address
-    if not sk.port_locked and sk.protocol == IPPROTO_UDP:
-        unbind(k.net.udp, sk)
+    if not sk.port_locked and sk.is_udp:
+        unbind(k.net.datagrams(sk.protocol), sk)
         sk.lport = 0
 
 
 def autobind(k: NetKernel, sk: Sock) -> None:
     """inet_autobind(): a datagram socket gets a port when it first needs one."""
-    if sk.protocol == IPPROTO_UDP and not sk.lport:
-        sk.lport = k.net.ephemeral_port(sk.net, k.net.udp)
-        hash_port(k.net.udp, sk)
+    if sk.is_udp and not sk.lport:
+        table = k.net.datagrams(sk.protocol)
+        sk.lport = k.net.ephemeral_port(sk.net, table)
+        hash_port(table, sk)
         sk.sync_addresses()
 
 
@@ -344,7 +347,7 @@ def inet_sendmsg(k: NetKernel, sock: int, msg: int, size: int) -> Body:
     if sk.type == SOCK_STREAM and not sk.rport and not k.net.messages[msg].flags & MSG_FASTOPEN:
         return -EPIPE
     if sk.err and sk.type != SOCK_STREAM:
-        if sk.protocol == IPPROTO_UDP and sk.family == AF_INET:
+        if sk.is_udp and sk.family == AF_INET:
             k.net.messages[msg].destination(sk)  # what is wrong with the address is said first
         return -sk.take_error()
     if sk.type != SOCK_STREAM:
@@ -392,11 +395,11 @@ def inet_release(k: NetKernel, sock: int) -> Body:
     k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_RELEASE)
     sk.socket = None
     k.net.programs.sock_closed(sk)
-    leave_group(sk, k.net.tcp_listen if sk.type == SOCK_STREAM else k.net.udp)
+    leave_group(sk, k.net.tcp_listen if sk.type == SOCK_STREAM else k.net.datagrams(sk.protocol))
     if sk.type == SOCK_STREAM:
         yield k.call("tcp_close", sk.addr, 0)
         return 0
-    unbind(k.net.udp, sk)
+    unbind(k.net.datagrams(sk.protocol), sk)
     unbind(k.net.ping, sk)
     leave_all(k, sk)
     sk.drop_errors(k)

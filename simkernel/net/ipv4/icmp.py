@@ -29,6 +29,7 @@ from arch.abi.inet import (
     IPPROTO_ICMP,
     IPPROTO_TCP,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     NR_ICMP_TYPES,
     PACKET_HOST,
 )
@@ -57,6 +58,9 @@ CONVERT = (
     (EHOSTUNREACH, 1), (EHOSTUNREACH, 1),
 )  # fmt: skip
 ERRORS = (ICMP_DEST_UNREACH, ICMP_SOURCE_QUENCH, ICMP_REDIRECT, ICMP_TIME_EXCEEDED, ICMP_PARAMETERPROB)
+ERR_HANDLERS = {
+    IPPROTO_UDP: "udp_err", IPPROTO_UDPLITE: "udplite_err", IPPROTO_TCP: "tcp_v4_err", IPPROTO_ICMP: "icmp_err",
+}  # fmt: skip
 
 
 def verdict(kind: int, code: int) -> tuple[int, bool]:
@@ -197,7 +201,7 @@ def _error(k: NetKernel, packet: Skb, net: Net, kind: int, code: int, body: byte
     protocol = quote[9]
     for sk in raw_socks(k, net, quote, protocol):
         yield from told(k, sk, packet, kind, code, info, quote)
-    handler = {IPPROTO_UDP: "udp_err", IPPROTO_TCP: "tcp_v4_err", IPPROTO_ICMP: "icmp_err"}.get(protocol)
+    handler = ERR_HANDLERS.get(protocol)
     if handler is not None:
         yield k.call(handler, packet.addr, info)
 

@@ -14,6 +14,7 @@ from arch.abi.inet import (
     IPPROTO_IGMP,
     IPPROTO_TCP,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     PACKET_HOST,
     PACKET_MULTICAST,
     PACKET_OTHERHOST,
@@ -40,7 +41,10 @@ from simkernel.net.ipv4.raw import raw_deliver
 from simkernel.net.ipv4.route import forwarding, route_input
 
 # inet_protos[]: who receives which protocol.
-PROTOCOLS = {IPPROTO_ICMP: "icmp_rcv", IPPROTO_IGMP: "igmp_rcv", IPPROTO_TCP: "tcp_v4_rcv", IPPROTO_UDP: "udp_rcv"}
+PROTOCOLS = {
+    IPPROTO_ICMP: "icmp_rcv", IPPROTO_IGMP: "igmp_rcv", IPPROTO_TCP: "tcp_v4_rcv", IPPROTO_UDP: "udp_rcv",
+    IPPROTO_UDPLITE: "udplite_rcv",
+}  # fmt: skip
 
 
 @kernel_function(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, EMSGSIZE, ENETUNREACH, EOPNOTSUPP
+from arch.abi.errno import EINVAL, EIO, EMSGSIZE, ENETUNREACH, EOPNOTSUPP
 from arch.abi.inet import (
     ICMP_DEST_UNREACH,
     ICMP_FRAG_NEEDED,
@@ -10,10 +10,11 @@ from arch.abi.inet import (
     INADDR_ANY,
     IP_RECVERR,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     TCP_ESTABLISHED,
 )
 from arch.abi.rtnetlink import RTN_BROADCAST, RTN_MULTICAST
-from arch.abi.socket import AF_INET, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, SOL_IP, SOL_UDP, UDP_CORK
+from arch.abi.socket import AF_INET, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, MSG_PEEK, SOL_IP, SOL_UDP, UDP_CORK, UDP_SEGMENT
 from bpf import uapi
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
@@ -25,6 +26,7 @@ from simkernel.net.core.security import classify_flow, unwanted
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_NO_SOCKET,
+    SKB_DROP_REASON_NOT_SPECIFIED,
     SKB_DROP_REASON_PKT_TOO_SMALL,
     SKB_DROP_REASON_SOCKET_FILTER,
     SKB_DROP_REASON_SOCKET_RCVBUFF,
@@ -39,11 +41,15 @@ from simkernel.net.ipv4.header import addresses, checksum
 from simkernel.net.ipv4.icmp import error_header, quoted_ports, verdict
 from simkernel.net.ipv4.ip_output import ip_send, source_for
 from simkernel.net.ipv4.ip_sockglue import ip_cmsg_recv, ip_cmsg_send
+from simkernel.net.ipv4.udp_coverage import UDP_HEADER, enough_covered, sum_holds, summed
 from simkernel.net.reuseport import choose, select
 
-UDP_HEADER = 8
 UDP_MAX = 65507  # largest payload of one datagram
-NAMES = {4: "Udp", 16: "Udp6"}
+
+
+def mib_name(address: bytes, protocol: int) -> str:
+    """What the counters of a protocol over a family are called before their own names."""
+    return ("UdpLite" if protocol == IPPROTO_UDPLITE else "Udp") + ("" if len(address) == len(INADDR_ANY) else "6")
 
 
 def _scored(sk: Sock, address: bytes, source: bytes, sport: int, iif: int) -> int:
@@ -63,10 +69,11 @@ def _scored(sk: Sock, address: bytes, source: bytes, sport: int, iif: int) -> in
 
 
 def lookup(
-    k: NetKernel, net: Net, address: bytes, port: int, source: bytes, sport: int, iif: int, packet: Skb | None = None
-) -> Sock | None:
+    k: NetKernel, net: Net, address: bytes, port: int, source: bytes, sport: int, iif: int, packet: Skb | None = None,
+    protocol: int = IPPROTO_UDP,
+) -> Sock | None:  # fmt: skip
     """__udp4_lib_lookup(), __udp6_lib_lookup(): bound to this very address first, else to any; the best match of them."""
-    socks, four = k.net.udp.get((net, port), ()), (source, sport, address, port)
+    socks, four = k.net.datagrams(protocol).get((net, port), ()), (source, sport, address, port)
     for exact in (True, False):
         best, best_score = None, -1
         for sk in socks:
@@ -76,7 +83,7 @@ def lookup(
             score = _scored(sk, address, source, sport, iif)
             if score > best_score:
                 best, best_score = sk, score
-        if exact and (best is None or best.state != TCP_ESTABLISHED):
+        if exact and protocol == IPPROTO_UDP and (best is None or best.state != TCP_ESTABLISHED):
             found = k.net.programs.sk_lookup(net, IPPROTO_UDP, source, sport, address, port, iif)
             if found is not None:
                 return choose(k, found, k.net.udp, four, packet)
@@ -94,8 +101,7 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
         return -EMSGSIZE
     if message.flags & MSG_OOB:
         return -EOPNOTSUPP
-    corked = sock.corked
-    if corked is not None and not message.name:
+    if sock.corked is not None:
         return (yield from _send_corked(k, sock, message.data, message.flags))
     destination, port = message.destination(sock)
     if length > UDP_MAX:
@@ -129,11 +135,20 @@ def _send(
     k: NetKernel, sk: Sock, source: bytes, destination: bytes, port: int, data: bytes, oif: int, ttl: int, tos: int
 ) -> Body:  # fmt: skip
     """udp_send_skb() (`yield from`)."""
-    head = sk.lport.to_bytes(2, "big") + port.to_bytes(2, "big") + (UDP_HEADER + len(data)).to_bytes(2, "big") + b"\0\0"
-    ret = yield from ip_send(k, sk.net, source, destination, IPPROTO_UDP, head + data, sk, oif, ttl, tos)
-    mib = sk.net.ipv4.mib
-    mib["UdpOutDatagrams" if ret >= 0 else "UdpSndbufErrors"] += 1
+    body = segment(sk, source, destination, port, data)
+    if body is None:
+        return -EIO
+    ret = yield from ip_send(k, sk.net, source, destination, sk.protocol, body, sk, oif, ttl, tos)
+    sk.net.ipv4.mib[mib_name(source, sk.protocol) + ("OutDatagrams" if ret >= 0 else "SndbufErrors")] += 1
     return ret
+
+
+def segment(sk: Sock, source: bytes, destination: bytes, port: int, data: bytes) -> bytes | None:
+    """Header and data; UDP's sum is made when the packet leaves.  None: cut up for a device, which UDP-Lite is not (EIO)."""
+    head = sk.lport.to_bytes(2, "big") + port.to_bytes(2, "big") + (UDP_HEADER + len(data)).to_bytes(2, "big") + b"\0\0"
+    if sk.protocol != IPPROTO_UDPLITE:
+        return head + data
+    return None if sk.options.get((SOL_UDP, UDP_SEGMENT)) else summed(sk, source, destination, head + data)
 
 
 def _send_corked(k: NetKernel, sk: Sock, data: bytes, flags: int) -> Body:
@@ -145,16 +160,18 @@ def _send_corked(k: NetKernel, sk: Sock, data: bytes, flags: int) -> Body:
     sk.corked = (source, destination, port, oif, ttl, tos, before + data)
     if flags & MSG_MORE or sk.options.get((SOL_UDP, UDP_CORK)):
         return len(data)
-    ret = yield from push_corked(k, sk)
+    ret = yield k.call("udp_push_pending_frames", sk.addr)
     return len(data) if ret >= 0 else ret
 
 
-def push_corked(k: NetKernel, sk: Sock) -> Body:
-    """What was held back goes out (`yield from`)."""
-    if sk.corked is None:
+@kernel_function("int udp_push_pending_frames(struct sock *sk)", source="net/ipv4/udp.c")
+def udp_push_pending_frames(k: NetKernel, sk: int) -> Body:
+    """What was held back goes out."""
+    sock = k.net.socks[sk]
+    if sock.corked is None:
         return 0
-    (source, destination, port, oif, ttl, tos, data), sk.corked = sk.corked, None
-    return (yield from _send(k, sk, source, destination, port, data, oif, ttl, tos))
+    (source, destination, port, oif, ttl, tos, data), sock.corked = sock.corked, None
+    return (yield from _send(k, sock, source, destination, port, data, oif, ttl, tos))
 
 
 @kernel_function("int udp_rcv(struct sk_buff *skb)", source="net/ipv4/udp.c", jumps=True)
@@ -163,8 +180,10 @@ def udp_rcv(k: NetKernel, skb: int) -> Body:
     return (yield k.call("__udp4_lib_rcv", skb, 0, IPPROTO_UDP))
 
 
-def checked(k: NetKernel, packet: Skb, header: bytes, source: bytes, destination: bytes) -> bool:
+def checked(k: NetKernel, packet: Skb, header: bytes, source: bytes, destination: bytes, protocol: int) -> bool:
     """udp4_csum_init(), udp_lib_checksum_complete(): 0 means that there is none."""
+    if protocol == IPPROTO_UDPLITE:
+        return sum_holds(packet.packet(), source, destination)
     if header[6:8] == b"\0\0" or packet.ip_summed() in (CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY):
         return header[6:8] != b"\0\0" or len(source) == 4 or _without_sums(k, packet, header)
     pseudo = source + destination + packet.len.to_bytes(4, "big") + IPPROTO_UDP.to_bytes(4, "big")
@@ -177,21 +196,22 @@ def _without_sums(k: NetKernel, packet: Skb, header: bytes) -> bool:
     return any(sk.no_check6_rx for sk in k.net.udp.get((net, port), ()))
 
 
-def start(k: NetKernel, packet: Skb) -> Steps[tuple[bytes, bytes, bytes] | None]:
+def start(k: NetKernel, packet: Skb, protocol: int) -> Steps[tuple[bytes, bytes, bytes] | None]:
     """The checks of both families: (header, source, destination), or None for a packet that was dropped (`yield from`)."""
     header = packet.packet()[:UDP_HEADER]
     length = int.from_bytes(header[4:6], "big")
     source, destination = addresses(packet)
-    mib = packet.device.net.ipv4.mib
-    if len(header) < UDP_HEADER or length < UDP_HEADER or length > packet.len:
-        mib[f"{NAMES[len(source)]}InErrors"] += 1
+    mib, name = packet.device.net.ipv4.mib, mib_name(source, protocol)
+    lite = protocol == IPPROTO_UDPLITE  # its length says over how much the sum is
+    if len(header) < UDP_HEADER or (length < UDP_HEADER and not lite) or length > packet.len:
+        mib[f"{name}InErrors"] += 1
         yield drop(k, packet, SKB_DROP_REASON_PKT_TOO_SMALL)
         return None
-    if length < packet.len:
+    if length < packet.len and not lite:
         packet.trim(length)
-    if not checked(k, packet, header, source, destination):
-        mib[f"{NAMES[len(source)]}InCsumErrors"] += 1
-        mib[f"{NAMES[len(source)]}InErrors"] += 1
+    if not checked(k, packet, header, source, destination, protocol):
+        mib[f"{name}InCsumErrors"] += 1
+        mib[f"{name}InErrors"] += 1
         yield drop(k, packet, SKB_DROP_REASON_UDP_CSUM)
         return None
     return header, source, destination
@@ -205,32 +225,35 @@ def __udp4_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     packet = k.net.skbs[skb]
     group = packet.dst is not None and packet.dst.kind in (RTN_BROADCAST, RTN_MULTICAST)
     unreachable = ("__icmp_send", skb, ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, 0)
-    return (yield from receive(k, packet, group, "udp_queue_rcv_skb", unreachable))
+    return (yield from receive(k, packet, group, "udp_queue_rcv_skb", unreachable, proto))
 
 
-def receive(k: NetKernel, packet: Skb, group: bool, queue: str, unreachable: tuple[str, *tuple[int, ...]]) -> Body:
+def receive(
+    k: NetKernel, packet: Skb, group: bool, queue: str, unreachable: tuple[str, *tuple[int, ...]], protocol: int
+) -> Body:
     """Both families: to every sock of a group, to one by the function `queue`, or a word to the sender (`yield from`)."""
-    begun = yield from start(k, packet)
+    begun = yield from start(k, packet, protocol)
     if begun is None:
         return 0
     header, source, destination = begun
     sport, dport = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
     net = packet.device.net
     if group:
-        return (yield from to_group(k, packet, source, sport, destination, dport))
-    sk = stolen(k, packet) or lookup(k, net, destination, dport, source, sport, packet.iif, packet)
+        return (yield from to_group(k, packet, (source, sport, destination, dport), protocol))
+    sk = stolen(k, packet) or lookup(k, net, destination, dport, source, sport, packet.iif, packet, protocol)
     if sk is None:
-        net.ipv4.mib[f"{NAMES[len(source)]}NoPorts"] += 1
+        net.ipv4.mib[mib_name(source, protocol) + "NoPorts"] += 1
         yield k.call(*unreachable)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
     return (yield k.call(queue, sk.addr, packet.addr))
 
 
-def to_group(k: NetKernel, packet: Skb, source: bytes, sport: int, destination: bytes, dport: int) -> Body:
+def to_group(k: NetKernel, packet: Skb, four: tuple[bytes, int, bytes, int], protocol: int) -> Body:
     """__udp4_lib_mcast_deliver(): every sock that wants it gets a copy (`yield from`)."""
+    source, sport, destination, dport = four
     wanted = [
-        sk for sk in k.net.udp.get((packet.device.net, dport), ())
+        sk for sk in k.net.datagrams(protocol).get((packet.device.net, dport), ())
         if hears(sk, destination, source, sport, packet.device)
     ]  # fmt: skip
     for sk in wanted[1:]:
@@ -239,7 +262,7 @@ def to_group(k: NetKernel, packet: Skb, source: bytes, sport: int, destination: 
     if wanted:
         yield k.call("udp_queue_rcv_skb", wanted[0].addr, packet.addr)
     else:
-        packet.device.net.ipv4.mib[f"{NAMES[len(source)]}IgnoredMulti"] += 1
+        packet.device.net.ipv4.mib[mib_name(source, protocol) + "IgnoredMulti"] += 1
         yield k.call("consume_skb", packet.addr)
     return 0
 
@@ -262,7 +285,12 @@ def hears(sk: Sock, destination: bytes, source: bytes, sport: int, dev: NetDevic
 def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
     """Filter, charge to the receive buffer, queue, wake."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
-    mib, name = sock.net.ipv4.mib, NAMES[len(sock.any_address)]
+    mib, name = sock.net.ipv4.mib, mib_name(sock.any_address, sock.protocol)
+    if sock.protocol == IPPROTO_UDPLITE and not enough_covered(sock, packet.packet()):
+        sock.dropped()
+        mib[f"{name}InErrors"] += 1
+        yield drop(k, packet, SKB_DROP_REASON_NOT_SPECIFIED)
+        return -1
     if unwanted(k, sock, packet) or (sock.filter is not None and filtered(sock, packet, UDP_HEADER)):
         sock.dropped()
         mib[f"{name}InErrors"] += 1
@@ -300,18 +328,24 @@ def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     message.set_source(sock, source, int.from_bytes(body[:2], "big"))
     _, message.source, _ = k.net.programs.sock_addr(sock, message.source, uapi.BPF_CGROUP_UDP4_RECVMSG)
     ip_cmsg_recv(k, message, sock, packet)
-    sock.net.ipv4.mib["UdpInDatagrams"] += 1
+    if not flags & MSG_PEEK:
+        sock.net.ipv4.mib[mib_name(source, sock.protocol) + "InDatagrams"] += 1
     return (yield from message.take_packet(sock, packet, body[UDP_HEADER:], length, flags))
 
 
 @kernel_function("int udp_err(struct sk_buff *skb, u32 info)", source="net/ipv4/udp.c")
 def udp_err(k: NetKernel, skb: int, info: int) -> Body:
-    """An ICMP error about a datagram: its sender hears of it if it is connected, or asked to."""
+    """An ICMP error about a datagram."""
+    return (yield from error_came(k, skb, info, IPPROTO_UDP))
+
+
+def error_came(k: NetKernel, skb: int, info: int, protocol: int) -> Body:
+    """__udp4_lib_err(): the sender hears of it if it is connected, or asked to (`yield from`)."""
     packet = k.net.skbs[skb]
     kind, code, quote = error_header(packet)
     source, sport, destination, dport = quoted_ports(quote)
     net = packet.device.net
-    sk = lookup(k, net, source, sport, destination, dport, packet.iif)
+    sk = lookup(k, net, source, sport, destination, dport, packet.iif, protocol=protocol)
     if sk is None:
         net.ipv4.mib["IcmpInErrors"] += 1
         return -EINVAL

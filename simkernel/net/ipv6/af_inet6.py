@@ -21,6 +21,7 @@ from arch.abi.inet import (
     IPPROTO_MAX,
     IPPROTO_TCP,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     TCP_CLOSE,
     TCP_ESTABLISHED,
 )
@@ -60,6 +61,7 @@ INET6_RAW = ProtoOps("inet6_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "rawv6
 INETSW6: Inetsw = (
     (SOCK_STREAM, IPPROTO_TCP, INET6_STREAM),
     (SOCK_DGRAM, IPPROTO_UDP, INET6_DGRAM),
+    (SOCK_DGRAM, IPPROTO_UDPLITE, INET6_DGRAM),
     (SOCK_DGRAM, IPPROTO_ICMPV6, INET6_PING),
     (SOCK_RAW, IPPROTO_IP, INET6_RAW),
 )

@@ -23,7 +23,7 @@ from arch.abi.in6 import (
     NDISC_NEIGHBOUR_ADVERTISEMENT,
     NDISC_ROUTER_SOLICITATION,
 )
-from arch.abi.inet import IN6ADDR_ANY, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP
+from arch.abi.inet import IN6ADDR_ANY, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
@@ -46,6 +46,9 @@ UNREACHABLE = (
     (ENETUNREACH, False), (EACCES, True), (EHOSTUNREACH, False), (EHOSTUNREACH, False), (ECONNREFUSED, True), (EACCES, True),
     (EACCES, True),
 )  # fmt: skip
+ERR_HANDLERS = {
+    IPPROTO_UDP: "udpv6_err", IPPROTO_UDPLITE: "udplitev6_err", IPPROTO_TCP: "tcp_v6_err", IPPROTO_ICMPV6: "icmpv6_err",
+}  # fmt: skip
 
 
 def verdict(kind: int, code: int) -> tuple[int, bool]:
@@ -154,7 +157,7 @@ def _notify(k: NetKernel, packet: Skb, body: bytes) -> Steps[None]:
         packet.device.net.ipv6.mib["Icmp6InErrors"] += 1
         return
     protocol, at = transport(quote)
-    handler = {IPPROTO_UDP: "udpv6_err", IPPROTO_TCP: "tcp_v6_err", IPPROTO_ICMPV6: "icmpv6_err"}.get(protocol)
+    handler = ERR_HANDLERS.get(protocol)
     if handler is not None:
         yield k.call(handler, packet.addr, 0, body[0], body[1], ICMP_HEADER + at, info)
     for sk in list(k.net.raw):

@@ -24,6 +24,7 @@ from arch.abi.inet import (
     IPPROTO_ICMPV6,
     IPPROTO_TCP,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     PACKET_HOST,
     PACKET_LOOPBACK,
     PACKET_OTHERHOST,
@@ -51,7 +52,9 @@ from simkernel.net.ipv6.reassembly import defrag
 from simkernel.net.ipv6.route import route_input
 
 # inet6_protos[]: who receives which protocol.
-PROTOCOLS = {IPPROTO_ICMPV6: "icmpv6_rcv", IPPROTO_TCP: "tcp_v6_rcv", IPPROTO_UDP: "udpv6_rcv"}
+PROTOCOLS = {
+    IPPROTO_ICMPV6: "icmpv6_rcv", IPPROTO_TCP: "tcp_v6_rcv", IPPROTO_UDP: "udpv6_rcv", IPPROTO_UDPLITE: "udplitev6_rcv",
+}  # fmt: skip
 
 
 def _wrong(packet: Skb, header: bytes) -> bool:

@@ -24,6 +24,7 @@ from arch.abi.inet import (
     IPPROTO_RAW,
     IPPROTO_TCP,
     IPPROTO_UDP,
+    IPPROTO_UDPLITE,
     MCAST_BLOCK_SOURCE,
     MCAST_EXCLUDE,
     MCAST_INCLUDE,
@@ -85,13 +86,13 @@ def _address_form(k: NetKernel, sk: Sock, data: bytes) -> int:
     """A connection over IPv4 does not become a socket of AF_INET here: EADDRNOTAVAIL, as one over IPv6."""
     if _int(k, data) != AF_INET:
         return -EINVAL
-    if sk.type == SOCK_RAW or sk.protocol not in (IPPROTO_TCP, IPPROTO_UDP):
+    if sk.type == SOCK_RAW or sk.protocol not in (IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE):
         return -ENOPROTOOPT
     return -EADDRNOTAVAIL if sk.state == TCP_ESTABLISHED else -ENOTCONN
 
 
 def _get_address_form(k: NetKernel, sk: Sock, room: int) -> bytes | int:
-    if sk.protocol not in (IPPROTO_TCP, IPPROTO_UDP):
+    if sk.protocol not in (IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE):
         return -ENOPROTOOPT
     return sk.family.to_bytes(4, k.mem.byteorder) if sk.state == TCP_ESTABLISHED else -ENOTCONN
 

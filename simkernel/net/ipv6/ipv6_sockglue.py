@@ -18,7 +18,7 @@ from arch.abi.errno import (
     EPERM,
     EPROTO,
 )
-from arch.abi.inet import IN6ADDR_ANY, IN6ADDR_LOOPBACK, IP_MTU, IPPROTO_ICMPV6, IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.inet import IN6ADDR_ANY, IN6ADDR_LOOPBACK, IP_MTU, IPPROTO_ICMPV6, TCP_ESTABLISHED
 from arch.abi.socket import AF_INET6, AF_UNSPEC, SOCK_RAW, SOCK_STREAM, SOL_IPV6, SOL_SOCKET
 from arch.errors import KernelError
 from arch.records import dataclass
@@ -70,7 +70,7 @@ def destination6(k: NetKernel, sk: Sock, message: Message) -> tuple[bytes, int, 
     if family != AF_INET6:
         raise KernelError(EAFNOSUPPORT if sk.type == SOCK_RAW else EINVAL, "an address of another family")
     address, port, scope_id = parse_sockaddr_in6(k, message.name)
-    if sk.protocol == IPPROTO_UDP and port == 0:
+    if sk.is_udp and port == 0:
         raise KernelError(EINVAL, "port 0")
     if address == IN6ADDR_ANY:
         address = IN6ADDR_LOOPBACK

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EMSGSIZE, ENETUNREACH, EOPNOTSUPP
+from arch.abi.errno import EIO, EMSGSIZE, ENETUNREACH
 from arch.abi.in6 import ICMPV6_DEST_UNREACH, ICMPV6_PKT_TOOBIG, ICMPV6_PORT_UNREACH, IPV6_RECVERR
 from arch.abi.inet import ETH_P_IP, IN6_ADDR_SIZE, IN6ADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
-from arch.abi.socket import AF_INET, AF_INET6, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, SOL_IPV6, SOL_UDP, UDP_CORK
+from arch.abi.socket import AF_INET, AF_INET6, MSG_ERRQUEUE, MSG_MORE, MSG_PEEK, SOL_IPV6, SOL_UDP, UDP_CORK
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
@@ -17,7 +17,8 @@ from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import ICMP_HEADER, addresses
 from simkernel.net.ipv4.ip_sockglue import ip_cmsg_recv
-from simkernel.net.ipv4.udp import UDP_HEADER, UDP_MAX, lookup, receive
+from simkernel.net.ipv4.udp import UDP_MAX, lookup, mib_name, receive, segment
+from simkernel.net.ipv4.udp_coverage import UDP_HEADER
 from simkernel.net.ipv6.addr import is_group
 from simkernel.net.ipv6.icmp import told, verdict
 from simkernel.net.ipv6.ip6_output import ip6_send
@@ -45,9 +46,9 @@ def udpv6_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
         return (yield k.call("udp_sendmsg", sk, msg, length))
     if length > UDP6_MAX:
         return -EMSGSIZE
-    if message.flags & MSG_OOB:
-        return -EOPNOTSUPP
     if sock.corked is not None:
+        if len(sock.corked[1]) != len(IN6ADDR_ANY):
+            return (yield k.call("udp_sendmsg", sk, msg, length))
         return (yield from _more(k, sock, message.data, message.flags))
     extra = ip6_datagram_send_ctl(k, sock, message)
     if message.name or sock.state != TCP_ESTABLISHED:
@@ -74,12 +75,13 @@ def _send(k: NetKernel, sk: Sock, destination: bytes, port: int, data: bytes, ex
     if source == IN6ADDR_ANY:
         way = route_output(k, sk.net, destination, source, extra.ifindex, sk.mark, bool(sk.bound_ifindex))
         source = way.source
-    size = UDP_HEADER + len(data)
-    head = sk.lport.to_bytes(2, "big") + port.to_bytes(2, "big") + size.to_bytes(2, "big") + b"\0\0"
+    body = segment(sk, source, destination, port, data)
+    if body is None:
+        return -EIO
     ret = yield from ip6_send(
-        k, sk.net, source, destination, IPPROTO_UDP, head + data, sk, extra.ifindex, extra.hop_limit, extra.tclass
+        k, sk.net, source, destination, sk.protocol, body, sk, extra.ifindex, extra.hop_limit, extra.tclass
     )
-    sk.net.ipv4.mib["Udp6OutDatagrams" if ret >= 0 else "Udp6SndbufErrors"] += 1
+    sk.net.ipv4.mib[mib_name(source, sk.protocol) + ("OutDatagrams" if ret >= 0 else "SndbufErrors")] += 1
     return ret
 
 
@@ -102,6 +104,8 @@ def udp_v6_push_pending_frames(k: NetKernel, sk: int) -> Body:
     sock = k.net.socks[sk]
     if sock.corked is None:
         return 0
+    if len(sock.corked[1]) != len(IN6ADDR_ANY):
+        return (yield k.call("udp_push_pending_frames", sk))
     (source, destination, port, oif, ttl, tclass, data), sock.corked = sock.corked, None
     return (yield from _send(k, sock, destination, port, data, Extra6(source, oif, ttl or -1, tclass)))
 
@@ -122,7 +126,7 @@ def __udp6_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     packet = k.net.skbs[skb]
     group = is_group(bytes(packet.mem.read(packet.network_header() + 24, IN6_ADDR_SIZE)))
     unreachable = ("icmp6_send", skb, ICMPV6_DEST_UNREACH, ICMPV6_PORT_UNREACH, 0, 0, 0)
-    return (yield from receive(k, packet, group, "udpv6_queue_rcv_skb", unreachable))
+    return (yield from receive(k, packet, group, "udpv6_queue_rcv_skb", unreachable, proto))
 
 
 @kernel_function("int udpv6_queue_rcv_skb(struct sock *sk, struct sk_buff *skb)", source="net/ipv6/udp.c")
@@ -149,7 +153,8 @@ def udpv6_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr
     if old:
         ip_cmsg_recv(k, message, sock, packet)
     ip6_datagram_recv_ctl(k, message, sock, packet, plain=not old)
-    sock.net.ipv4.mib["UdpInDatagrams" if old else "Udp6InDatagrams"] += 1
+    if not flags & MSG_PEEK:
+        sock.net.ipv4.mib[mib_name(addresses(packet)[0], sock.protocol) + "InDatagrams"] += 1
     return (yield from message.take_packet(sock, packet, body[UDP_HEADER:], length, flags))
 
 
@@ -158,12 +163,17 @@ def udpv6_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr
     source="net/ipv6/udp.c",
 )
 def udpv6_err(k: NetKernel, skb: int, opt: int, type_: int, code: int, offset: int, info: int) -> Body:
-    """An error about a datagram: its sender hears of it if it is connected, or asked to."""
-    packet = k.net.skbs[skb]
+    """An error about a datagram."""
+    return (yield from error_came(k, skb, (type_, code, offset, info), IPPROTO_UDP))
+
+
+def error_came(k: NetKernel, skb: int, error: tuple[int, int, int, int], protocol: int) -> Body:
+    """__udp6_lib_err(): the sender hears of it if it is connected, or asked to (`yield from`)."""
+    packet, (type_, code, offset, info) = k.net.skbs[skb], error
     body = packet.packet()
     quote, ports = body[ICMP_HEADER:], body[offset : offset + 4].ljust(4, b"\0")
     sport, dport = int.from_bytes(ports[:2], "big"), int.from_bytes(ports[2:], "big")
-    sk = lookup(k, packet.device.net, quote[8:24], sport, quote[24:40], dport, packet.iif)
+    sk = lookup(k, packet.device.net, quote[8:24], sport, quote[24:40], dport, packet.iif, protocol=protocol)
     if sk is None or sk.ip6 is None:
         packet.device.net.ipv6.mib["Icmp6InErrors"] += 1
         return 0

@@ -137,8 +137,8 @@ def _of(k: NetKernel, net: Net, protocol: int, family: int, number: int) -> list
     """The socks of one protocol and family."""
     if protocol == IPPROTO_TCP:
         rows = [*k.net.in_order(net, k.net.tcp_listen), *k.net.connections(net)]
-    elif protocol == IPPROTO_UDP:
-        rows = k.net.in_order(net, k.net.udp)
+    elif protocol in (IPPROTO_UDP, IPPROTO_UDPLITE):
+        rows = k.net.in_order(net, k.net.datagrams(protocol))
     elif protocol == IPPROTO_RAW:
         rows = [sk for sk in k.net.raw if sk.net is net and number in (IPPROTO_RAW, sk.protocol)]
     else:

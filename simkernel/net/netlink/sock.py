@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_BROADCAST
+from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_BROADCAST, CAP_SYS_ADMIN
 from arch.abi.errno import (
     EADDRINUSE,
     EAGAIN,
@@ -59,6 +59,7 @@ from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
+from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Net
 from simkernel.net.core.security import about_data
@@ -68,6 +69,8 @@ from simkernel.net.netlink.message import Request, Wire
 from simkernel.net.netlink.rtnetlink import rtnetlink_rcv_msg
 from simkernel.net.unix.rights import current_cred
 
+Who = tuple[int, int, int]
+KERNEL: Who = (0, 0, 0)
 NETLINK = ProtoOps("netlink_ops", "netlink_sendmsg", "netlink_recvmsg")
 Answer = Callable[[NetKernel, Wire, Request], Steps[tuple[list[bytes], bool]]]
 DUMP_ROOM = 8192  # bytes of answers that come in one datagram, where the reader has that much room
@@ -87,10 +90,29 @@ class Protocol:
         self.anybody = anybody  # NL_CFG_F_NONROOT_RECV: groups are for everybody
 
 
+def carry_uevent(k: NetKernel, message: bytes, space: object | None) -> None:
+    """kobject_uevent_net_broadcast(): to its namespace, or to all of the first user namespace."""
+    if k.net.netlink:
+        for net in list(k.net.spaces.values()):
+            if net is space if space is not None else net.namespace.owner is None:
+                broadcast(k, net, NETLINK_KOBJECT_UEVENT, 1, message)
+
+
+def uevent_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple[list[bytes], bool]]:
+    """uevent_net_rcv_skb(): who may administer tells all in the namespace, with the next number.  EPERM."""
+    if not ns_capable(k.current, request.net.namespace.owner, CAP_SYS_ADMIN):
+        raise KernelError(EPERM)
+    k.vfs.uevents.seqnum += 1
+    data = request.body + f"SEQNUM={k.vfs.uevents.seqnum}\0".encode()
+    broadcast(k, request.net, NETLINK_KOBJECT_UEVENT, 1, data, who=current_cred(k))
+    return [], False
+    yield
+
+
 PROTOCOLS: dict[int, Protocol] = {
     NETLINK_ROUTE: Protocol(36, rtnetlink_rcv_msg, anybody=True),
     NETLINK_USERSOCK: Protocol(32, anybody=True),
-    NETLINK_KOBJECT_UEVENT: Protocol(1, anybody=True),
+    NETLINK_KOBJECT_UEVENT: Protocol(1, uevent_rcv_msg, anybody=True),
 }
 
 
@@ -105,8 +127,8 @@ class NetlinkSock(Sock):
         self.peer_group = 0  # of connect()
         self.congested = False
         self.datagrams: list[
-            tuple[bytes, int, int, Net]
-        ] = []  # (messages, who sent them: 0 is the kernel; group; where)
+            tuple[bytes, int, int, Net, Who]
+        ] = []  # (messages, who sent them: 0 is the kernel; group; where; pid, uid and gid of who sent them)
         k.net.netlink.append(self)
 
     @property
@@ -136,10 +158,10 @@ class NetlinkSock(Sock):
     def hand_over(self, data: bytes) -> None:
         """An answer that was asked for: it finds room."""
         self.charge(len(data) + SKB_OVERHEAD)
-        self.datagrams.append((data, 0, 0, self.net))
+        self.datagrams.append((data, 0, 0, self.net, KERNEL))
         self.k.wake_up(self.wq, 0)
 
-    def put(self, data: bytes, sender: int = 0, group: int = 0, net: Net | None = None) -> bool:
+    def put(self, data: bytes, sender: int = 0, group: int = 0, net: Net | None = None, who: Who = KERNEL) -> bool:
         """netlink_sendskb(): False where there is no room; ENOBUFS is told by the next call."""
         size = len(data) + SKB_OVERHEAD
         if self.datagrams and self.rmem + size > self.rcvbuf:
@@ -148,7 +170,7 @@ class NetlinkSock(Sock):
                 self.err = ENOBUFS
             return False
         self.charge(size)
-        self.datagrams.append((data, sender, group, net or self.net))
+        self.datagrams.append((data, sender, group, net or self.net, who))
         self.k.wake_up(self.wq, 0)
         return True
 
@@ -171,12 +193,14 @@ def _hears_all(sk: NetlinkSock, net: Net) -> bool:
     return sk.flag(NETLINK_LISTEN_ALL_NSID) and net.addr in sk.net.peers
 
 
-def broadcast(k: NetKernel, net: Net, protocol: int, group: int, data: bytes, sender: int = 0, but: int = 0) -> int:
+def broadcast(
+    k: NetKernel, net: Net, protocol: int, group: int, data: bytes, sender: int = 0, but: int = 0, who: Who = KERNEL
+) -> int:
     """netlink_broadcast(): how many heard it."""
     heard = 0
     for sk in listeners(k, net, protocol, group):
         if sk.portid != but or not but:
-            heard += sk.put(data, sender, group, net)
+            heard += sk.put(data, sender, group, net, who)
     return heard
 
 
@@ -290,7 +314,7 @@ def netlink_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         return -EMSGSIZE
     about_data(k, "netlink_send", sk, message.data)
     if group:
-        broadcast(k, sk.net, sk.protocol, group, message.data, sk.portid, but=sk.portid)
+        broadcast(k, sk.net, sk.protocol, group, message.data, sk.portid, sk.portid, current_cred(k))
     if portid:
         other = _others(k, sk.net, sk.protocol).get(portid)
         if other is None:
@@ -300,7 +324,7 @@ def netlink_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         return length
     if PROTOCOLS[sk.protocol].answer is not None:
         yield k.call("netlink_rcv_skb", sk.addr, msg)
-    elif sk.protocol != NETLINK_KOBJECT_UEVENT:
+    else:
         return -ECONNREFUSED
     return length
 
@@ -314,7 +338,7 @@ def _to_other(k: NetKernel, sk: NetlinkSock, other: NetlinkSock, data: bytes, fl
         ret = yield from sleep(k, other.wq, end)
         if ret < 0:
             return ret
-    other.put(data, sk.portid)
+    other.put(data, sk.portid, who=current_cred(k))
     return len(data)
 
 
@@ -386,7 +410,7 @@ def netlink_recvmsg(k: NetKernel, sock: int, msg: int, length: int, flags: int) 
             return ret
     if sk.err:
         return -sk.take_error()
-    data, sender, group, net = sk.datagrams[0]
+    data, sender, group, net, who = sk.datagrams[0]
     if not flags & MSG_PEEK:
         sk.datagrams.pop(0)
         sk.charge(-len(data) - SKB_OVERHEAD)
@@ -400,8 +424,7 @@ def netlink_recvmsg(k: NetKernel, sock: int, msg: int, length: int, flags: int) 
     if sk.flag(NETLINK_LISTEN_ALL_NSID) and net is not sk.net:
         message.put_control(SOL_NETLINK, NETLINK_LISTEN_ALL_NSID, struct.pack(order + "i", sk.net.peers[net.addr]))
     if sk.options.get((SOL_SOCKET, SO_PASSCRED)):
-        cred = current_cred(k) if sender else (0, 0, 0)
-        message.put_control(SOL_SOCKET, SCM_CREDENTIALS, struct.pack(order + "iII", *cred))
+        message.put_control(SOL_SOCKET, SCM_CREDENTIALS, struct.pack(order + "iII", *who))
     message.scatter(data[:length])
     return len(data) if flags & MSG_TRUNC else min(length, len(data))
 

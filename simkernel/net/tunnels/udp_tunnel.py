@@ -17,7 +17,7 @@ from simkernel.net.core.sock import Sock, hash_port, unbind
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import folded, pseudo_sum
 from simkernel.net.ipv4.route import simple_output
-from simkernel.net.ipv4.udp import UDP_HEADER
+from simkernel.net.ipv4.udp_coverage import UDP_HEADER
 from simkernel.net.ipv6.header import IPV6_HEADER, ipv6_header
 from simkernel.net.ipv6.route import route_output as route_output6
 from simkernel.net.tunnels.ip_tunnel import cow_head, inner_length, iptunnel_xmit, partial_sum, tun_rx_info

@@ -22,7 +22,7 @@ from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.udp import UDP_HEADER
+from simkernel.net.ipv4.udp_coverage import UDP_HEADER
 from simkernel.net.tunnels.ip_tunnel import (
     DEFAULT_TTL,
     ETHERNET_HEADER,
