@@ -6,7 +6,7 @@ kernel/module/main.c, mm/swapfile.c, fs/open.c:vhangup().
 from __future__ import annotations
 
 from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_MODULE, CAP_SYS_TTY_CONFIG
-from arch.abi.errno import EBADF, EINVAL, ENOENT, ENOEXEC, ENOMEM, ENOSYS, EPERM, ETXTBSY
+from arch.abi.errno import EBADF, EINVAL, EISDIR, ENOENT, ENOEXEC, ENOMEM, ENOSYS, EPERM, ETXTBSY
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.stat import S_IFBLK, S_IFMT
 from arch.errors import KernelError
@@ -22,6 +22,7 @@ from simkernel.kernel.kfunc import syscall
 
 MODULE_INIT_FLAGS = 0x7  # MODULE_INIT_*: include/uapi/linux/module.h
 SWAP_FLAGS_VALID = 0x7FFFF  # include/linux/swap.h
+SIGNATURE_AT, SWAP_SIGNATURE = 4086, b"SWAPSPACE2"  # what mkswap writes
 ELF_HEADER, MODULE_NAME_LEN = 64, 56  # bytes
 
 
@@ -80,14 +81,16 @@ def _area(k: FsKernel, specialfile: int) -> Inode:
 
 @syscall("swapon", "const char *specialfile, int swap_flags", source="mm/swapfile.c")
 def sys_swapon(k: FsKernel, specialfile: int, swap_flags: int) -> int:
-    """EINVAL: bad flags, or no area to swap to; EPERM, ENOSYS."""
+    """EINVAL: bad flags, or no area to swap to; EPERM, EISDIR, ENOSYS."""
     if swap_flags & ~SWAP_FLAGS_VALID:
         raise KernelError(EINVAL)
     _allowed(k, CAP_SYS_ADMIN)
     inode = _area(k, specialfile)
-    if not inode.is_reg and not inode.i_mode & S_IFMT == S_IFBLK:
-        raise KernelError(EINVAL)
-    raise KernelError(EINVAL if inode.is_reg and inode.i_size < 4096 else ENOSYS)
+    if inode.is_dir:
+        raise KernelError(EISDIR)
+    block = inode.i_mode & S_IFMT == S_IFBLK
+    signed = inode.is_reg and inode.i_mapping is not None and inode.i_mapping.read(SIGNATURE_AT, 10) == SWAP_SIGNATURE
+    raise KernelError(ENOSYS if block or signed else EINVAL)
 
 
 @syscall("swapoff", "const char *specialfile", source="mm/swapfile.c")

@@ -32,7 +32,6 @@ ETC = (
     ("group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"),
     ("shells", "/bin/sh\n"),
     ("profile", "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"),
-    ("hosts", "127.0.0.1\tlocalhost\n"),
     ("os-release", 'NAME="simkernel"\nID=simkernel\nPRETTY_NAME="simkernel"\n'),
 )  # fmt: skip
 
@@ -150,6 +149,7 @@ def populate_root(vfs: Vfs) -> None:
         add_file(vfs, f"/etc/{name}", text)
     add_config(vfs)
     add_file(vfs, "/etc/hostname", f"{vfs.k.hostname}\n")
+    add_file(vfs, "/etc/hosts", f"127.0.0.1\tlocalhost\n127.0.1.1\t{vfs.k.hostname}\n")
     add_file(vfs, "/etc/localtime", timezone_utc())
     add_link(vfs, "/etc/mtab", "/proc/mounts")
     add_link(vfs, "/var/run", "/run")

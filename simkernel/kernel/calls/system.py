@@ -176,6 +176,8 @@ def sys_syslog(k: KernelFace, kind: int, buf: int, length: int) -> int:
     if kind == 5:
         k.log.clear()
         return 0
+    if kind == 8 and not 1 <= length <= 8:  # a level of the console
+        raise KernelError(EINVAL)
     if kind in (0, 1, 6, 7, 8):
         return 0
     if kind in (9, 10):
@@ -183,16 +185,29 @@ def sys_syslog(k: KernelFace, kind: int, buf: int, length: int) -> int:
     raise KernelError(EINVAL)
 
 
+LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2 = (
+    0xFEE1DEAD,
+    (0x28121969, 0x05121996, 0x16041998, 0x20112000),
+)  # linux/reboot.h
+LINUX_REBOOT_CMD_RESTART2 = 0xA1B2C3D4
+STOPPING = (0x4321FEDC, 0xCDEF0123, 0x01234567, LINUX_REBOOT_CMD_RESTART2)  # power off, halt, restart
+CTRL_ALT_DEL = (0x89ABCDEF, 0)  # on, off
+
+
 @syscall("reboot", "int magic1, int magic2, unsigned int cmd, void *arg", source="kernel/reboot.c")
 def sys_reboot(k: KernelFace, magic1: int, magic2: int, cmd: int, arg: int) -> Body:
     """EPERM, EINVAL; power off and restart stop the machine."""
     if not (yield k.call("capable", 22)):
         raise KernelError(EPERM)
-    if magic1 & 0xFFFFFFFF != 0xFEE1DEAD:
+    if magic1 & 0xFFFFFFFF != LINUX_REBOOT_MAGIC1 or magic2 & 0xFFFFFFFF not in LINUX_REBOOT_MAGIC2:
         raise KernelError(EINVAL)
-    if cmd in (0x4321FEDC, 0xCDEF0123, 0x01234567):
+    if cmd == LINUX_REBOOT_CMD_RESTART2:
+        k.usercopy.strncpy_from_user(arg, 256)
+    if cmd in STOPPING:
         k.cpus.powered_off = True
         k.cpu.stop()
+    elif cmd not in CTRL_ALT_DEL:
+        raise KernelError(EINVAL)
     return 0
 
 
