@@ -15,7 +15,7 @@ from simkernel.kernel.kfunc import syscall
 KEXEC_ON_CRASH, KEXEC_PRESERVE_CONTEXT = 1, 2
 KEXEC_FILE_UNLOAD, KEXEC_FILE_FLAGS = 1, 7
 ARCH_SHIFT, SEGMENTS, SEGMENT_WORDS = 16, 16, 4
-BOOT_SECTOR, MAGIC_AT, MAGIC = 0x210, 0x202, b"HdrS"  # of a bzImage
+BOOT_SECTOR, HEADER_AT, BOOT_MAGIC = 0x210, 0x202, b"HdrS"  # of a bzImage
 
 
 def _permitted(k: FsKernel) -> None:
@@ -82,4 +82,4 @@ def sys_kexec_file_load(k: FsKernel, kernel_fd: int, initrd_fd: int, length: int
     head = yield from kernel_read(k, file, 0, BOOT_SECTOR)
     if isinstance(head, int):
         return head
-    raise KernelError(ENOSYS if head[MAGIC_AT : MAGIC_AT + len(MAGIC)] == MAGIC else ENOEXEC)
+    raise KernelError(ENOSYS if head[HEADER_AT : HEADER_AT + len(BOOT_MAGIC)] == BOOT_MAGIC else ENOEXEC)
