@@ -42,7 +42,7 @@ from simkernel.kernel.task import (
 )
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
-from simkernel.kernel.wait import tell
+from simkernel.kernel.wait import wake_sleepers
 
 WORK, WORK_SEEN, CPU, CURRENT = int(Word.WORK), int(Word.WORK_SEEN), int(Word.CPU), int(Word.CURRENT)
 WORK_SHARE, BUSY_CPUS, TASK, USER_ROOT = int(Word.WORK_SHARE), int(Word.BUSY_CPUS), int(Word.TASK), int(Word.USER_ROOT)
@@ -257,19 +257,7 @@ class Cpus(Deadline):
 
     def wake_up(self, queue: WaitQueue, nr_exclusive: int = 1) -> int:
         """Wake all non-exclusive sleepers and at most `nr_exclusive` exclusive ones (0: all); how many."""
-        count = 0
-        if queue.on_wake:
-            nr_exclusive = tell(queue, nr_exclusive)
-        for task, exclusive in list(queue.waiters):
-            if exclusive and nr_exclusive < 0:
-                continue
-            if self.activate(task, 0):
-                count += 1
-                if exclusive:
-                    if nr_exclusive == 1:
-                        break
-                    nr_exclusive = max(nr_exclusive - 1, 0)
-        return count
+        return wake_sleepers(queue, nr_exclusive, self.activate)
 
     def wake(self, queue: WaitQueue) -> Call:
         """The same as a call of __wake_up(), to be yielded; none when nobody sleeps."""
