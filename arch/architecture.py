@@ -180,6 +180,8 @@ class Architecture:
     nofault_range: bool = False
     # a function that returns an int fills the whole register (System V for x86-64 and AAPCS64 leave the upper half)
     extends_int_results: bool = True
+    interrupt_rows: tuple[tuple[str, str], ...] = ()  # of /proc/interrupts, below the lines: name and text
+    local_timer_row: str = ""  # the one that counts the timer of each CPU
     traces: TraceFacts = field(default_factory=TraceFacts)  # what traces show of it
     usdt: Usdt | None = None  # arguments of static probes; None: libbpf knows none here
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding

@@ -78,6 +78,8 @@ class Board:
         self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
         self.addresses.strings = host.constant_strings()
         self.addresses.trampoline = host.return_trampoline
+        # 9a6944fee68e looks at strings before they are printed; asked of 6.1, of no later one
+        self.addresses.loses_string = host.version.at_least("5.13") and host.version.before("6.2")
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
         self.tasks = SavedTasks(self.features.large_cmdlines, host.nr_cpus)
         self.tick_ns = TICK_NSEC

@@ -21,6 +21,7 @@ from arch.support import FrameFacts, Support, TextFacts
 from arch.tracefacts import TraceFacts
 from arch.x86_64 import ENTRY as ENTRY_64
 from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
+from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
 
 _UC = {
     name: getattr(x86, "UC_X86_REG_" + name.upper())
@@ -223,6 +224,8 @@ ARCHITECTURE = Architecture(
     user_pt_regs_size=68,
     older_names=OLDER_NAMES,
     nofault_range=True,
+    interrupt_rows=INTERRUPT_ROWS,
+    local_timer_row=LOCAL_TIMER_ROW,
     traces=TraceFacts(preempt_count=(("5.17", True), ("4.9", False), (None, True)), folded_resched=True),
     usdt=USDT,
     support=Support(

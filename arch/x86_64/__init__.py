@@ -17,6 +17,7 @@ from arch.vdso import VdsoFacts
 from arch.x86_64 import fp, registers, text
 from arch.x86_64.cpuinfo import CPUINFO
 from arch.x86_64.files import FILES
+from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
 from arch.x86_64.syscalls import NUMBERS
 from arch.x86_64.traces import TRACES
 from arch.x86_64.usdt import USDT
@@ -312,6 +313,8 @@ ARCHITECTURE = Architecture(
     cpuinfo=CPUINFO,
     nofault_range=True,
     extends_int_results=False,
+    interrupt_rows=INTERRUPT_ROWS,
+    local_timer_row=LOCAL_TIMER_ROW,
     traces=TRACES,
     usdt=USDT,
     support=Support(

@@ -21,7 +21,16 @@ def interrupts(k: KernelFace) -> str:
     for irq in sorted(k.irqs.names):
         counts = "".join(f"{count:10d} " for count in k.irqs.counts[irq])
         out.append(f"{irq:3d}: {counts} {'None':>8} {'':3}  {k.irqs.names[irq]}\n")
-    return "".join(out)
+    return "".join(out) + _others(k)
+
+
+def _others(k: KernelFace) -> str:
+    """arch_show_interrupts(): of all these only the timers of the CPUs interrupt here."""
+    out = ""
+    for name, text in k.arch.interrupt_rows:
+        counts = k.hrtimers.interrupts if name == k.arch.local_timer_row else [0] * k.nr_cpus
+        out += f"{name:>3}: " + ("".join(f"{n:10d} " for n in counts) + f"  {text}\n" if text else f"{0:10d}\n")
+    return out
 
 
 def softirqs(k: KernelFace) -> str:

@@ -516,7 +516,7 @@ def split_format(fmt: str, arguments: Sequence[str], word: int) -> list[str]:
     """The pieces of the text as Python expressions: literals and converted arguments."""
     pieces: list[str] = []
     queue = list(arguments)
-    position = 0
+    position = strings = 0
     while position < len(fmt):
         percent = fmt.find("%", position)
         if percent < 0:
@@ -548,7 +548,9 @@ def split_format(fmt: str, arguments: Sequence[str], word: int) -> list[str]:
         named = [star for star, part in zip(stars, (width, precision)) if part == "*"]
         if match["type"] == "s":
             source = f"{spec + 's'!r}" + (f".format({', '.join(named)})" if dynamic else "")
-            pieces.append(f"text_of({value}, ctx)" if spec == "%" else f"({source} % text_of({value}, ctx))")
+            text = f"text_of({value}, ctx)" if spec == "%" else f"({source} % text_of({value}, ctx))"
+            pieces.append(text if strings else f"ctx.first_string({text})")
+            strings += 1
             continue
         kind = "d" if match["type"] in "iu" and match["type"] != "i" else match["type"]
         source = f"{spec + ('d' if match['type'] in 'iu' else match['type'])!r}"

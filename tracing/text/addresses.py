@@ -21,7 +21,12 @@ class Addresses:
         self.options = options
         self.mask = (1 << 8 * word) - 1
         self.strings: Mapping[int, str] = {}  # that events point to
+        self.loses_string = False  # trace_check_vprintf() does that
         self.trampoline = 0  # of return probes: what a frame shows whose return address they hold
+
+    def first_string(self, text: str) -> str:
+        """Without hash-ptr a format is copied into the buffer that its strings are printed through: the first is overwritten."""
+        return "" if self.loses_string and not self.options.get("hash-ptr", True) else text
 
     def symbol_name(self, addr: int) -> str:
         """%ps: the name alone, or the number of an address without a symbol."""

@@ -40,6 +40,19 @@ def test_interrupts_of_the_disk(written):
     assert number == "10:" and sum(map(int, counts)) == len(written.kernel.block.latencies_ns)
 
 
+def test_interrupts_of_the_cpus(written):
+    """The rows of Debian's 5.10 and 6.1; the timers of the CPUs are counted."""
+    written.kernel.hrtimers.interrupts[1] += 7
+    rows = read(written, "interrupts").splitlines()[3:]
+    assert [row[:4] for row in rows] == [
+        "NMI:", "LOC:", "SPU:", "PMI:", "IWI:", "RTR:", "RES:", "CAL:", "TLB:", "TRM:", "THR:", "DFR:", "MCE:", "MCP:", "ERR:",
+        "MIS:", "PIN:", "NPI:", "PIW:",
+    ]  # fmt: skip
+    first, second = written.kernel.hrtimers.interrupts
+    assert rows[1] == f"LOC: {first:10d} {second:10d}   Local timer interrupts" and second >= 7
+    assert rows[14] == "ERR:          0"
+
+
 def test_softirqs(written):
     head, *lines = read(written, "softirqs").splitlines()
     assert head == "                    CPU0       CPU1       "
@@ -54,7 +67,7 @@ def test_stat_sums_up_interrupts_and_softirqs(written):
     """The lines of devices by number, the CPUs' own timers in the sum only; softirqs as /proc/softirqs has them."""
     rows = {words[0]: [int(word) for word in words[1:]] for words in map(str.split, read(written, "stat").splitlines())}
     total, *lines = rows["intr"]
-    listed = [line.split() for line in read(written, "interrupts").splitlines()[1:]]
+    listed = [line.split() for line in read(written, "interrupts").splitlines()[1:] if line.lstrip()[0].isdigit()]
     assert {int(words[0].rstrip(":")): sum(map(int, words[1:3])) for words in listed} == {10: lines[10], 11: lines[11]}
     assert total == sum(lines) + sum(written.kernel.hrtimers.interrupts) > 0
     soft, *vectors = rows["softirq"]
