@@ -18,7 +18,6 @@ from arch.ctype import CTypeError, FuncDecl
 from arch.errors import KernelError
 from arch.typetable import TypeTable, kernel_types
 from bpf.btf import Btf
-from bpf.btf.codec import BtfError
 from bpf.btf.recorded import recorded_btf
 from bpf.btf.vmlinux import vmlinux
 from bpf.loader.errors import LoadError
@@ -28,6 +27,7 @@ from bpf.loader.sys import Task
 from bpf.syscall.sys_bpf import bpf
 from bpf.testing.host import TestHost
 from bpf.verifier.api import OnPrune
+from simkernel import kept_btf
 
 Version = tuple[int, int]
 MAX_MAPS_BYTES = 256 << 20
@@ -96,9 +96,9 @@ class BareTask:
 def read_btf(path: Path) -> Btf:
     """A kernel's types, as /sys/kernel/btf/vmlinux has them."""
     try:
-        return Btf.parse(path.read_bytes())
-    except (OSError, BtfError) as error:
-        raise ObjectError(f"no BTF: {error}") from None
+        return kept_btf.read(path)
+    except kept_btf.BtfFileError as error:
+        raise ObjectError(str(error)) from None
 
 
 def verify_object(

@@ -1,4 +1,4 @@
-"""`simkernel btf dump`: the simulated kernel's own types, raw or as a vmlinux.h that programs compile against."""
+"""`simkernel btf`: the simulated kernel's own types, raw or as a vmlinux.h that programs compile against, and those of real kernels."""
 
 from __future__ import annotations
 
@@ -43,3 +43,27 @@ def dump(arch: str, kernel: str, form: str, as_json: bool, out: Path | None) -> 
         print()
         return
     sys.stdout.write(dump_c(types) if form == "c" else dump_raw(types))
+
+
+@btf.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", required=True, help="What to call it.")
+def import_(file: Path, name: str) -> None:
+    """Keep the types of a real kernel, a copy of its /sys/kernel/btf/vmlinux: `verify --btf NAME` and `matrix --btf VERSION=NAME` find them."""
+    from simkernel.kept_btf import BtfFileError, keep
+
+    try:
+        count = keep(file, name)
+    except BtfFileError as error:
+        print(f"simkernel btf import: {file}: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    print(f"{name}: {count} types")
+
+
+@btf.command("list")
+def list_() -> None:
+    """The names of the types that were imported."""
+    from simkernel.kept_btf import names
+
+    for name in names():
+        print(name)

@@ -10,6 +10,7 @@ import click
 
 from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT, names
+from simkernel.kept_btf import find
 from simkernel.matrix import tables
 from simkernel.matrix.cells import Outcome, read_types
 from simkernel.matrix.reasons import KINDS, WELL
@@ -46,6 +47,7 @@ def vendors(asked: tuple[str, ...]) -> list[tuple[str, str, str]]:
         version, _, arch = kernel.partition("/")
         if not equals:
             raise ValueError(f"--btf {text}: write it as VERSION=FILE or VERSION/ARCH=FILE")
+        path = str(find(path))
         if sentence := wrong([version], [arch or DEFAULT], (path,), None):
             raise ValueError(sentence)
         read_types(path)

@@ -15,6 +15,7 @@ from bpf.testing.case_files import CaseError, CaseFile, read_cases
 from bpf.testing.cases import Options, Summary, compare, recorded_answer, run_cases, use_kernel_btf
 from bpf.versions.confidence import confidence, in_words
 from bpf.versions.program_types import PROGRAM_TYPES
+from simkernel.kept_btf import find
 
 
 def _version(text: str | None, default: KernelVersion) -> KernelVersion:
@@ -35,8 +36,8 @@ def _version(text: str | None, default: KernelVersion) -> KernelVersion:
 )
 @click.option(
     "--btf",
-    type=click.Path(path_type=Path),
-    help="Types of a real kernel of that version: its /sys/kernel/btf/vmlinux.",
+    metavar="FILE|NAME",
+    help="Types of a real kernel of that version: its /sys/kernel/btf/vmlinux, or what `btf import` keeps by that name.",
 )
 @click.option("--log-level", type=click.IntRange(0, 7), help="Verifier log level; default 1, for 4.1 cases their own.")
 @click.option("--run", is_flag=True, help="With --cases: test-run what is accepted (BPF_PROG_TEST_RUN).")
@@ -48,7 +49,7 @@ def verify(
     cases: Path | None,
     kernel: str | None,
     arch: str,
-    btf: Path | None,
+    btf: str | None,
     log_level: int | None,
     run: bool,
     unprivileged: bool,
@@ -61,10 +62,11 @@ def verify(
     """
     if bool(objects) == (cases is not None):
         raise click.UsageError("give either object files or --cases FILE")
+    types = find(btf) if btf is not None else None
     if cases is not None:
-        sys.exit(_verify_cases(cases, kernel, btf, log_level, run, unprivileged, as_json, jobs))
+        sys.exit(_verify_cases(cases, kernel, types, log_level, run, unprivileged, as_json, jobs))
     several = len(objects) > 1
-    sys.exit(max(_verify_object(path, kernel, arch, btf, log_level, as_json, several) for path in objects))
+    sys.exit(max(_verify_object(path, kernel, arch, types, log_level, as_json, several) for path in objects))
 
 
 # ---- recorded cases ----

@@ -15,10 +15,10 @@ from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop
 from arch.records import dataclass
 from bpf.btf import Btf
-from bpf.btf.codec import BtfError
 from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject
 from bpf.versions.confidence import confidence
+from simkernel import kept_btf
 from simkernel.bug import Oops
 from simkernel.cc import CompileError
 from simkernel.copies import Template
@@ -98,9 +98,9 @@ def run_cell(cell: Cell) -> Outcome:
 def read_types(path: str) -> Btf:
     """A kernel's types, as its /sys/kernel/btf/vmlinux has them.  ValueError, with a sentence."""
     try:
-        return Btf.parse(Path(path).read_bytes())
-    except BtfError as error:
-        raise ValueError(f"{path}: no BTF: {error}") from None
+        return kept_btf.read(Path(path))
+    except kept_btf.BtfFileError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _work(machine: Machine, cell: Cell) -> Outcome:

@@ -128,3 +128,37 @@ def test_what_is_no_btf_is_status_2(what: Path) -> None:
     how = ["--cases", what] if what.suffix == ".gz" else [what]
     result = verify(*how, "--btf", ROOT / "README.md")
     assert (result.exit_code, "no BTF" in result.stderr) == (2, True)
+
+
+def btf(*args: object) -> Result:
+    """`simkernel btf ARGS`."""
+    result = CliRunner().invoke(cli, ["btf", *map(str, args)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_types_are_kept_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    types, cases = tmp_path / "types", tmp_path / "cases.json"
+    small_kernel_types(types)
+    assert btf("list").stdout == ""
+    assert btf("import", types, "--name", "vendor-5.15").stdout == "vendor-5.15: 7 types\n"
+    types.unlink()
+    assert btf("list").stdout == "vendor-5.15\n"
+    fentry = {"prog_type": 26, "attach_type": 24, "attach": ["traced", 12]}
+    cases.write_text(json.dumps([{**GOOD, **fentry, "insns": "7912000000000000" + GOOD["insns"]}]))
+    asked = ["--cases", cases, "--kernel", "5.15", "--log-level", 2, "--json"]
+    assert "btf_id 4 type STRUCT 'thing'" in json.loads(verify(*asked, "--btf", "vendor-5.15").stdout)["log"]
+    assert verify(*asked, "--btf", "vendor").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "name, file", [("../x", None), ("", None), (".x", None), ("x", ROOT / "README.md"), ("x", "/nosuch")]
+)
+def test_types_that_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, file: object) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    small_kernel_types(tmp_path / "types")
+    result = btf("import", file or tmp_path / "types", "--name", name)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert not (tmp_path / "data").exists()
