@@ -20,6 +20,7 @@ FILES = {
     "docs/json.md": ["-m", "docs.json_page"],
     "docs/reliability.md": ["-m", "docs.reliability_page"],
     "docs/performance.md": ["-m", "docs.performance_page"],
+    "docs/differences.md": ["-m", "docs.agreement_page"],
     **{f"docs/concept-{name}.svg": ["-m", "docs.pictures"] for name in ("kprobe", "ring", "verifier", "usdt")},
 }
 

@@ -131,8 +131,8 @@ class BpfProg(Prog):
         self.max_ctx_offset = int(verdict.stats.get("max_ctx_offset", 0))
         self.max_tp_access = int(verdict.stats.get("max_tp_access", 0))
         self.enforce_expected_attach_type = bool(verdict.stats.get("enforce_expected_attach_type", 0))
-        self.load_time_ns = bpf.host.now_ns()
-        self.uid = bpf.host.current_uid()
+        self.writes_registers = bool(verdict.stats.get("writes_registers", 0))
+        self.load_time_ns, self.uid = bpf.host.now_ns(), bpf.host.current_uid()
         self.run_time_ns = self.run_cnt = self.recursion_misses = 0
         self.free_aux = request.free_aux
         self.id = self.refs = 0

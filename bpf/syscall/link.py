@@ -228,6 +228,8 @@ def _kprobe_multi(call: Call, prog: BpfProg) -> int:
         raise KernelError(EOPNOTSUPP, "the kernel is built without CONFIG_FPROBE")
     if prog.expected_attach_type != uapi.BPF_TRACE_KPROBE_MULTI:
         raise KernelError(EINVAL)
+    if prog.writes_registers:
+        raise KernelError(EINVAL, "only uprobe programs may write registers")
     flags, count = attr.kprobe_flags, attr.cnt
     if flags & ~uapi.BPF_F_KPROBE_MULTI_RETURN:
         raise KernelError(EINVAL)

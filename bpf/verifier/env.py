@@ -183,6 +183,7 @@ class ProgFacts:
     attach_btf_trace: bool = False
     ctx_arg_info: tuple[CtxArg, ...] = ()
     enforce_expected_attach_type: bool = False
+    writes_registers: bool = False  # of a probe
     call_get_stack: bool = False
     call_get_func_ip: bool = False
     tail_call_reachable: bool = False
@@ -474,6 +475,16 @@ class Env:
             if subprog.start == start:
                 return number
         return -1
+
+    def look_up_kfunc(self, insn: Insn) -> Any | None:
+        """What is known of the kernel function that an instruction calls, before a path comes to it: bpf_fetch_kfunc_arg_meta()."""
+        if not self.rules.missing_kfunc_told:
+            return self.kfuncs.get((insn.imm, insn.off))
+        if not insn.imm:
+            self.verbose("invalid kernel function btf_id 0\n")
+            return None
+        desc = self.kfuncs[insn.imm, insn.off]
+        return desc if desc.allowed else None
 
     def subprog_name(self, number: int) -> str:
         """Of a function whose type is known."""

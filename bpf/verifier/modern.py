@@ -31,7 +31,6 @@ from bpf.verifier.paths.cfg import (
     add_subprogs_and_kfuncs,
     check_cfg,
     check_max_stack_depth,
-    check_recursion,
     check_subprogs,
 )
 from bpf.verifier.paths.do_check import do_check
@@ -115,17 +114,15 @@ def _check(env: Env) -> None:
     if env.rules.attached_after_cfg:
         resolve_pseudo_ldimm64(env)
         check_cfg(env)
-        if env.rules.recursion_named:
-            check_recursion(env)
         check_attach_btf_id(env)
     else:
         check_attach_btf_id(env)
         resolve_pseudo_ldimm64(env)
         check_cfg(env)
-    if env.rules.calls_keep_registers:
-        mark_patterns(env)
     if env.rules.static_liveness:
         analyse(env)
+    if env.rules.calls_keep_registers:
+        mark_patterns(env)
     env.decode()
     env.back_steps = back_steps(env.insns)
     _check_paths(env)
@@ -216,6 +213,7 @@ def _verdict(env: Env, ret: int) -> Verdict:
             "max_rdonly_access": facts.max_rdonly_access,
             "max_rdwr_access": facts.max_rdwr_access,
             "enforce_expected_attach_type": int(facts.enforce_expected_attach_type),
+            "writes_registers": int(facts.writes_registers),
         },
         subprog_starts=tuple(subprog.start for subprog in env.subprogs[:-1]) or (0,),
         stack_depths=tuple(subprog.stack_depth for subprog in env.subprogs[:-1]),

@@ -333,6 +333,14 @@ class Rules:
         "7.2", "-", "a socket that is held keeps its reference under another name, or is NULL on a path of its own"
     )
     recursion_named: bool = since("7.2", "-", "a function that calls itself is refused before any path is walked")
+    registers_written: bool = since("6.18", "-", "programs on probes may write the registers; they only get at uprobes")
+    unaligned_syscall_context: bool = since("7.2", "-", "the context of a system call's program needs no alignment")
+    missing_kfunc_told: bool = since(
+        "7.2", "-", "analyses know nothing of functions that are not allowed, and say each time that one is not there"
+    )
+    callbacks_use_registers: bool = since(
+        "6.12", "-", "numbers given to a function that calls back are followed through the callback"
+    )
     more_call_frames: bool = since("7.2", "-", "functions call each other 16 deep, not 8")
 
     # -- the log --

@@ -449,6 +449,8 @@ class BpfSide(ABC):
             raise KernelError(EINVAL, f"a program of another type than {kind} events take")
         if prog.type == uapi.BPF_PROG_TYPE_KPROBE and prog.sleepable and kind != "uprobe":
             raise KernelError(EINVAL, "only uprobe programs may sleep")
+        if prog.writes_registers and kind != "uprobe":
+            raise KernelError(EINVAL, "only uprobe programs may write registers")
         found = event.trace_event
         if found is not None and any(
             isinstance(other, Attached) and other.prog is prog for other in found.bpf_programs

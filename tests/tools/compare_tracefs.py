@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.tools.figures import keep
 from tests.tracing.fakes import cat, machine
 from tracing.files.nodes import Directory
 
@@ -74,6 +75,7 @@ def main() -> int:
     parser.add_argument("--answer", type=Path)
     parser.add_argument("--kernel", default="6.1")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--figures", action="store_true", help="keep how much is equal")
     parser.add_argument("command", nargs="*")
     args = parser.parse_args()
     answer = args.answer.read_text(errors="surrogateescape") if args.answer else ask(args.command)
@@ -98,6 +100,10 @@ def main() -> int:
     kinds = Counter(re.sub(r"events/[^/]+/[^/: ]+/", "events/*/*/", line) for line in differences)
     print("".join(f"{line}{f' ({count} times)' if count > 1 else ''}\n" for line, count in kinds.items()), end="")
     print(f"{len(names)} names and {len(real)} texts of the real kernel; {len(differences)} differences")
+    if args.figures:
+        count = len(names) + len(real)
+        what = "tracefs: names with modes, texts, all `format` and `id` files"
+        keep("machine", [{"kernel": args.kernel, "what": what, "count": count, "equal": count - len(differences)}])
     return 1 if differences else 0
 
 

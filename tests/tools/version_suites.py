@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bpf_selftests import BPF
+from figures import Figure, keep
 from foreign_packages import cache, unpack
 
 SOURCE = "linux-source-6.12"
@@ -120,22 +121,26 @@ def ask_here(kernel: str, root: Path, folder: str, names: list[str], level: int)
     return done.stdout.decode(errors="replace")
 
 
-def compare(real: Answers, here: Answers) -> bool:
-    """Print what differs, and how much agrees."""
-    verdict = errno = log = 0
+def compare(real: Answers, here: Answers, kernel: str, what: str | None) -> bool:
+    """Print what differs, and how much agrees; keep the figures of `what`."""
+    verdict = errno = log = unsound = 0
     for key, (error, lines) in real.items():
         got, ours = here.get(key, (1, ["no answer"]))
         verdict += (got == 0) == (error == 0)
         errno += got == error
         log += lines == ours
+        unsound += got == 0 != error
         if got != error:
-            unsound = " UNSOUND" if got == 0 else ""
-            print(f"{key[0]} {key[1]}: {got}, real {error}{unsound}: {' '.join(ours[-3:])}")
+            word = " UNSOUND" if got == 0 else ""
+            print(f"{key[0]} {key[1]}: {got}, real {error}{word}: {' '.join(ours[-3:])}")
         elif lines != ours:
             print(
                 f"{key[0]} {key[1]}: log\n", "\n".join(list(difflib.unified_diff(lines, ours, lineterm="", n=1))[:12])
             )
     print(f"{len(real)} programs: verdict {verdict}, errno {errno}, log {log}")
+    if what:
+        row: Figure = {"kernel": kernel, "what": what, "count": len(real), "unsound": unsound, "verdict": verdict}
+        keep("programs", [{**row, "errno": errno, "log1": [log, len(real)]}])
     return errno == log == len(real)
 
 
@@ -148,6 +153,7 @@ def main() -> int:
     parser.add_argument("--clang", default="clang-14")
     parser.add_argument("--asking", metavar="COMMAND")
     parser.add_argument("--real", type=Path, default=Path("verifier_answers.txt"))
+    parser.add_argument("--keep", metavar="WORDS", help="keep the figures, of what these words say")
     args = parser.parse_args()
     root = source()
     made = objects(root, args.tests.split(","), args.clang)
@@ -161,13 +167,8 @@ def main() -> int:
         said = args.real.read_text(errors="replace")
     wanted = {name.split(".")[0] for name in names}
     expected = {key: answer for key, answer in answers(said).items() if key[0] in wanted}
-    return (
-        0
-        if compare(
-            expected, answers(ask_here(args.kernel, root, f"objects-{Path(args.clang).name}", names, args.level))
-        )
-        else 1
-    )
+    here = answers(ask_here(args.kernel, root, f"objects-{Path(args.clang).name}", names, args.level))
+    return 0 if compare(expected, here, args.kernel, args.keep) else 1
 
 
 if __name__ == "__main__":

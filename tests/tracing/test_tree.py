@@ -54,3 +54,34 @@ def test_texts(asked):
     assert len(real["texts"]) >= 80
     for path, text in real["texts"].items():
         assert cat(tracing, path.replace("instances/probe", "instances/foo")) == text, path
+
+
+# what `events/ftrace/*/format` say on the real kernels of the numbers that are not the same on all of them
+NUMBERS = {
+    "5.10": {"user_stack": 12, "bputs": 14, "hwlat": 15, "raw_data": 16},
+    "6.1": {
+        "user_stack": 12,
+        "bputs": 14,
+        "hwlat": 15,
+        "osnoise": 16,
+        "timerlat": 17,
+        "raw_data": 18,
+        "func_repeats": 19,
+    },
+    "7.2": {
+        "user_stack": 13,
+        "bputs": 15,
+        "hwlat": 16,
+        "osnoise": 17,
+        "timerlat": 18,
+        "raw_data": 19,
+        "func_repeats": 20,
+    },
+}
+
+
+@pytest.mark.parametrize("kernel", NUMBERS)
+def test_numbers_of_entries_that_are_no_events(kernel):
+    tracing = machine(kernel, cpus=1)
+    for name, number in NUMBERS[kernel].items():
+        assert f"\nID: {number}\n" in cat(tracing, f"events/ftrace/{name}/format")

@@ -77,7 +77,7 @@ class TraceFs:
         self.filter_hook: FilterHook | None = None  # of the floor above: `bpf-N` in a filter file (3.20-rfc)
         self.modes = Modes(self.board.features)
         for row in FTRACE_ENTRIES:
-            if parts.recorder.host.version.at_least(row[4]):
+            if parts.recorder.host.version.at_least(row[3]):
                 self.events.internal["ftrace", row[0]] = FtraceEntry(parts.recorder, row)
         self.top = self.instance(self.array, function)
         entry = self.events.internal["ftrace", "function"]

@@ -72,7 +72,7 @@ def _clobbered(env: Env, call: Insn) -> tuple[int, bool]:
         mask = int(fn.ret_type != RET_VOID)
         mask |= sum(2 << i for i, word in enumerate(fn.arg_types) if word != ARG_DONTCARE)
         return mask, call.imm in _INLINED and env.request.jit_requested
-    desc = env.kfuncs.get((call.imm, call.off)) if call.src_reg == BPF_PSEUDO_KFUNC_CALL else None
+    desc = env.look_up_kfunc(call) if call.src_reg == BPF_PSEUDO_KFUNC_CALL else None
     if desc is None:
         return _R0_TO_R5, False
     mask = int(env.vmlinux[desc.proto.type].kind is not Kind.VOID)

@@ -126,7 +126,7 @@ def check_ptr_alignment(env: Env, v: Value, off: int, size: int, strict_once: bo
     if env.rules.offsets_in_bounds:
         v = with_fixed_offset(v)
     fixed = "" if env.rules.offsets_in_bounds else f"+{v.off}"
-    where = tnum_text(v.var_off) if v.var_off[1] or not env.rules.offsets_in_bounds else str(s64(v.var_off[0]))
+    where = tnum_text(v.var_off)
     if v.type in PACKETS:
         ip_align = 2  # the kernel assumes NET_IP_ALIGN of the least fortunate architecture
         if not tnum_is_aligned(tnum_add(v.var_off, tnum_const(ip_align + v.off + off)), size):
@@ -202,6 +202,7 @@ def _access_ctx(env: Env, regno: int, off: int, size: int, access: int, value_re
         env.verbose(f"invalid bpf_context access off={off} size={size}\n")
         verbose_linfo(env, insn, "; ")
         env.reject(EACCES)
+    env.facts.writes_registers |= info.writes_registers
     word = info.reg_type
     if base_type(word) != PTR_TO_BTF_ID:
         env.aux[insn].ctx_field_size = info.ctx_field_size

@@ -206,9 +206,10 @@ def _back_jump(env: Env, insn: Insn, idx: int, after: int, flags: int, back: _Ba
         from_call = after >= 1 and env.insns[after - 1].code == BPF_JMP | BPF_CALL
         from_call = from_call and env.insns[after - 1].src_reg == BPF_PSEUDO_CALL
         wanted = from_call and back.has(BPF_REG_0)
-        if after >= 0 and env.aux[after].calls_callback:
+        follows = env.rules.callbacks_use_registers
+        if not follows and after >= 0 and env.aux[after].calls_callback:
             back.regs[back.frame] &= ~_ARGS  # whoever calls back sets these
-        if back.regs[back.frame] & _ARGS:
+        if back.regs[back.frame] & _ARGS and (from_call or not follows):
             _bug(env, f"regs {back.regs[back.frame]:x}")
         back.drop(BPF_REG_0)
         back.frame += 1

@@ -376,6 +376,9 @@ def _note_release(env: Env, v: Value, regno: int, arg_type: int, meta: CallMeta)
         if not dynptr.spi_is_valid(frame, spi) or not frame.stack[spi].value.id:
             env.reject(EINVAL, f"arg {regno} is an unacquired reference")
     elif not v.ref_obj_id and not v.is_null:
+        if env.rules.arguments_by_register:
+            name = helper_name(env, meta.func_id)
+            env.reject(EINVAL, f"release helper {name} expects referenced PTR_TO_BTF_ID passed to R{regno}")
         env.reject(EINVAL, f"R{regno} must be referenced when passed to release function")
     if meta.release_regno:
         env.reject(EFAULT, "verifier internal error: more than one release argument")
@@ -400,7 +403,7 @@ def _map_key(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: Fu
     if meta.map_ptr is None:
         env.reject(EACCES, "invalid map_ptr to access map->key")
     check_helper_mem_access(env, arg + 1, meta.map_ptr.key_size, READ, False, None)
-    if env.rules.constant_keys and meta.func_id == uapi.BPF_FUNC_map_lookup_elem:
+    if env.rules.constant_keys:
         m = meta.map_ptr
         if m.map_type in _ALWAYS_THERE and not m.map_flags & uapi.BPF_F_INNER_MAP:
             meta.const_map_key = _constant_key(env, v, m.key_size)

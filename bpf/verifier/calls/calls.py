@@ -470,7 +470,7 @@ def _map_value_result(env: Env, flag: int, meta: CallMeta) -> Value:
     m = meta.map_ptr
     if m is None:
         env.reject(EINVAL, "kernel subsystem misconfigured verifier")
-    if 0 <= meta.const_map_key < m.max_entries:
+    if meta.func_id == uapi.BPF_FUNC_map_lookup_elem and 0 <= meta.const_map_key < m.max_entries:
         flag &= ~PTR_MAYBE_NULL
     value = known_zero(PTR_TO_MAP_VALUE | flag, m, meta.map_uid)
     if not flag & PTR_MAYBE_NULL and m.spin_lock_off >= 0:

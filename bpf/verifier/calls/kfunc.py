@@ -38,6 +38,7 @@ class KfuncDesc:
     offset: int
     name: str
     proto: BtfType
+    allowed: bool  # in programs of this kind
     arguments: int  # those that the verifier gives included (KF_IMPLICIT_ARGS: the prototype of NAME_impl), 5 at most
 
 
@@ -70,7 +71,8 @@ def add_kfunc_call(env: Env, func_id: int, offset: int) -> None:
         env.reject(EINVAL, f"cannot find address for kernel function {func.name}")
     whole = btf.find(func.name + "_impl", Kind.FUNC)
     params = btf[btf[whole].type].params if whole else proto.params
-    env.kfuncs[func_id, offset] = KfuncDesc(func_id, offset, func.name, proto, min(len(params), 5))
+    allowed = kfunc_flags(func.name, env.prog_type, env.version, env.expected_attach_type) is not None
+    env.kfuncs[func_id, offset] = KfuncDesc(func_id, offset, func.name, proto, allowed, min(len(params), 5))
 
 
 def _reject_module_function(env: Env, offset: int) -> None:
@@ -87,7 +89,7 @@ def _reject_module_function(env: Env, offset: int) -> None:
 
 def asks_iterator(env: Env, insn: Insn) -> bool:
     """A call that asks an iterator for its next thing: is_iter_next_kfunc()."""
-    desc = env.kfuncs.get((insn.imm, insn.off))
+    desc = env.look_up_kfunc(insn)
     if desc is None:
         return False
     flags = kfunc_flags(desc.name, env.prog_type, env.version, env.expected_attach_type)

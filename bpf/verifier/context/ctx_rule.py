@@ -14,6 +14,7 @@ from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.verifier.context.ctx_layout import CtxLayout
 from bpf.verifier.domain import types as t
+from bpf.versions.verifier_rules import Rules
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class AccessInfo:
     btf_id: int = 0
     log: Callable[[str], None] | None = None
     is_retval: bool = False
+    writes_registers: bool = False  # of a probe
 
 
 class CtxArg(NamedTuple):
@@ -50,6 +52,7 @@ class CtxUser(Protocol):
     expected_attach_type: int
     caps: set[str]
     version: KernelVersion
+    rules: Rules
     vmlinux: Btf | None  # the kernel's types
     word_size: int  # of a kernel pointer, in bytes
     pt_regs_size: int  # of struct pt_regs, in bytes

@@ -15,9 +15,12 @@ PERF_MAX_TRACE_SIZE = 8192
 
 
 def kprobe(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """kprobe_prog_is_valid_access(): all of struct pt_regs, read only."""
+    """kprobe_prog_is_valid_access(): all of struct pt_regs, which since 6.18 may be written, too: in uprobes."""
     limit = prog.pt_regs_size
-    return access == READ and 0 <= off < limit and off % size == 0 and off + size <= limit
+    if not 0 <= off < limit or off % size or off + size > limit:
+        return False
+    info.writes_registers = access != READ
+    return access == READ or prog.rules.registers_written
 
 
 def tracepoint(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
@@ -67,7 +70,7 @@ def lsm(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bo
 
 def syscall(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """syscall_prog_is_valid_access(): whatever user space passes to BPF_PROG_TEST_RUN."""
-    return 0 <= off < U16_MAX and off % size == 0
+    return 0 <= off < U16_MAX and (prog.rules.unaligned_syscall_context or off % size == 0)
 
 
 def lirc_mode2(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:

@@ -16,7 +16,7 @@ class CallMeta:
     pkt_access: bool = False
     map_ptr: MapInfo | None = None
     map_uid: int = 0
-    const_map_key: int = -1  # of a look-up; -1: not known
+    const_map_key: int = -1  # -1: not known
     raw_mode: bool = False  # the memory argument may be uninitialised: the helper fills it
     regno: int = 0  # of that argument
     access_size: int = 0  # and its size

@@ -26,15 +26,19 @@ def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
         env.scratched_stack_slots = 0
 
 
+def padding(position: int) -> str:
+    """Blanks between an instruction that ends at this column and what is said of it: bpf_vlog_alignment()."""
+    column = max(position + _MIN_ALIGNMENT // 2, _ALIGNMENT)
+    column = (column + _MIN_ALIGNMENT - 1) // _MIN_ALIGNMENT * _MIN_ALIGNMENT
+    return " " * (column - position - 1)
+
+
 def print_insn_state(env: Env, frame: FuncState) -> None:
     """What an instruction did: on its own line if nothing was printed since, else on a line of its own."""
     log = env.log
     if env.prev_log_len and env.prev_log_len == log.used:
         log.reset(env.prev_log_len - 1)
-        position = env.prev_insn_print_len
-        column = max(position + _MIN_ALIGNMENT // 2, _ALIGNMENT)
-        column = (column + _MIN_ALIGNMENT - 1) // _MIN_ALIGNMENT * _MIN_ALIGNMENT
-        log.write(" " * (column - position - 1) + ";")
+        log.write(padding(env.prev_insn_print_len) + ";")
     else:
         log.write(f"{env.insn_idx}:")
     print_verifier_state(env, frame, False)

@@ -12,6 +12,7 @@ from typing import Final
 
 from bpf.verifier.domain.state import VerifierState
 from bpf.verifier.env import Env
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.flow import successors
 
 _ROUNDS: Final = 64
@@ -76,6 +77,7 @@ class Loops:
 
     def __init__(self, env: Env) -> None:
         self.scc = components(env)
+        self.tell = env.verbose if env.level & BPF_LOG_LEVEL2 else None
         self.visits: dict[Callchain, _Visit] = {}
         self.waiting = 0  # backedges
 
@@ -90,6 +92,10 @@ class Loops:
             calls.append(insn_idx)
         return None
 
+    def _told(self, what: str, chain: Callchain) -> None:
+        if self.tell is not None:
+            self.tell(f"SCC {what} ({','.join(str(abs(number)) for number in chain)})\n")
+
     def _visit(self, state: VerifierState) -> _Visit | None:
         chain = self._callchain(state)
         return self.visits.get(chain) if chain is not None else None
@@ -99,12 +105,16 @@ class Loops:
         chain = self._callchain(checkpoint)
         if chain is not None:
             visit = self.visits.setdefault(chain, _Visit())
-            visit.entry = visit.entry or checkpoint
+            if visit.entry is None:
+                visit.entry = checkpoint
+                self._told("enter", chain)
 
     def came_back(self, path: VerifierState, met: VerifierState) -> None:
         """A path ends at a checkpoint whose own paths are not all walked: add_scc_backedge()."""
-        visit = self._visit(met)
-        assert visit is not None
+        chain = self._callchain(met)
+        assert chain is not None
+        visit = self.visits[chain]
+        self._told("backedge", chain)
         visit.backedges.append((path, met))
         self.waiting += 1
 
@@ -115,9 +125,11 @@ class Loops:
 
     def leave(self, state: VerifierState, propagate: Callable[[VerifierState, VerifierState], bool]) -> None:
         """All paths from a checkpoint are walked; if it was its loop's first, the loop is settled: maybe_exit_scc()."""
-        visit = self._visit(state)
-        if visit is None or visit.entry is not state:
+        chain = self._callchain(state)
+        visit = self.visits.get(chain) if chain is not None else None
+        if chain is None or visit is None or visit.entry is not state:
             return
+        self._told("exit", chain)
         visit.entry = None
         self.waiting -= len(visit.backedges)
         for _ in range(_ROUNDS):

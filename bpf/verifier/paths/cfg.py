@@ -275,35 +275,6 @@ def _rounded_depth(env: Env, subprog: SubprogInfo) -> int:
     return (max(subprog.stack_depth, 1) + 31) // 32 * 32
 
 
-def check_recursion(env: Env) -> None:
-    """No function calls one that has called it, dead code counted: sort_subprogs_topo()."""
-    starts = [subprog.start for subprog in env.subprogs]
-    under_way, done = [0], {0}
-    waiting = [iter(range(starts[0], starts[1]))]
-    while waiting:
-        caller = under_way[-1]
-        i = next(waiting[-1], None)
-        if i is None:
-            waiting.pop()
-            under_way.pop()
-            fresh = next((n for n in range(env.subprog_cnt) if n not in done), None) if not waiting else None
-            if fresh is None:
-                continue
-            callee = fresh
-        elif is_pseudo_call(env.insns[i]):
-            callee = env.find_subprog(i + env.insns[i].imm + 1)
-            if callee in under_way:
-                names = f"{env.subprog_name(caller)}() to {env.subprog_name(callee)}()"
-                env.reject(EINVAL, f"recursive call from {names}")
-            if callee in done:
-                continue
-        else:
-            continue
-        done.add(callee)
-        under_way.append(callee)
-        waiting.append(iter(range(starts[callee], starts[callee + 1])))
-
-
 def check_max_stack_depth(env: Env) -> None:
     """No chain of calls uses more than 512 bytes of stack or 8 frames."""
     for number in range(env.subprog_cnt):

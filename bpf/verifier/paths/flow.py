@@ -89,19 +89,20 @@ def successors(insn: Insn, idx: int) -> tuple[int, ...]:
 
 
 def postorder(insns: list[Insn], start: int) -> list[int]:
-    """The instructions of one function that can be reached, each behind what may run after it."""
+    """The instructions of one function that can be reached, each behind what was met first from it: bpf_compute_postorder()."""
     order: list[int] = []
-    seen = {start}
-    stack = [(start, iter(successors(insns[start], start)))]
+    seen, explored, stack = {start}, set(), [start]
     while stack:
-        here, rest = stack[-1]
-        there = next((one for one in rest if one not in seen), None)
-        if there is None:
+        here = stack[-1]
+        if here in explored:
             order.append(here)
             stack.pop()
-        else:
-            seen.add(there)
-            stack.append((there, iter(successors(insns[there], there))))
+            continue
+        explored.add(here)
+        for there in successors(insns[here], here):
+            if there not in seen:
+                stack.append(there)
+                seen.add(there)
     return order
 
 
@@ -299,15 +300,20 @@ def _used_by_call(env: Env, insn: Insn) -> int:
         proto = helper_proto(env, insn)
         if proto is not None:
             count = next((i for i, arg in enumerate(proto.arg_types) if not arg), 5)
-    elif insn.src_reg == BPF_PSEUDO_KFUNC_CALL and (insn.imm, insn.off) in env.kfuncs:
-        count = env.kfuncs[insn.imm, insn.off].arguments
+    elif insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
+        known = env.look_up_kfunc(insn)
+        count = count if known is None else known.arguments
     return (1 << count + 1) - 2
 
 
-def live_registers(env: Env) -> list[int]:
+def used_and_written(env: Env) -> list[tuple[int, int]]:
+    """For each instruction the registers it reads and those it writes, as bits: compute_insn_live_regs()."""
+    return [_used_and_written(env, insn) for insn in env.insns]
+
+
+def live_registers(env: Env, effects: list[tuple[int, int]]) -> list[int]:
     """For each instruction the registers that may be read from there on: bpf_compute_live_registers()."""
     insns = env.insns
-    effects = [_used_and_written(env, insn) for insn in insns]
     live = [0] * len(insns)
     order = [idx for subprog in env.subprogs[:-1] for idx in postorder(insns, subprog.start)]
     following = {idx: successors(insns[idx], idx) for idx in order}

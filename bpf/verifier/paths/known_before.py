@@ -5,6 +5,9 @@ clean_verifier_state(), update_peak_states() of kernel/bpf/states.c, Linux 7.2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from arch.abi.errno import EINVAL
 from bpf.isa.insn import BPF_REG_FP
 from bpf.verifier.access.regs import mark_not_init
 from bpf.verifier.domain.known_flow import LoopFace
@@ -20,19 +23,64 @@ from bpf.verifier.domain.state import (
 )
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
+from bpf.verifier.lines.liveness import LivenessLines, tell_order
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.backedges import Loops
-from bpf.verifier.paths.flow import constants, live_registers, prune_dead_branches
+from bpf.verifier.paths.cfg import is_pseudo_call, is_pseudo_func
+from bpf.verifier.paths.flow import constants, live_registers, postorder, prune_dead_branches, used_and_written
 from bpf.verifier.paths.stack_liveness import StackLiveness
 
 _POISON = bytes([STACK_POISON]) * 4
+
+
+def callers_last(env: Env) -> list[int]:
+    """All functions, each behind those it calls in code that can be reached: sort_subprogs_topo()."""
+    order: list[int] = []
+    under_way: list[int] = []
+    todo: list[Iterator[tuple[int, bool]]] = []
+    met: set[int] = set()
+    for first in range(env.subprog_cnt):
+        called: int | None = first if first not in met else None
+        while called is not None or todo:
+            if called is not None:
+                met.add(called)
+                under_way.append(called)
+                todo.append(_callees(env, called))
+            called = None
+            for callee, is_name in todo[-1]:
+                if callee not in met:
+                    called = callee
+                    break
+                if callee in under_way and not is_name and env.rules.recursion_named:
+                    names = f"{env.subprog_name(under_way[-1])}() to {env.subprog_name(callee)}()"
+                    env.reject(EINVAL, f"recursive call from {names}")
+            if called is None:
+                order.append(under_way.pop())
+                todo.pop()
+    if env.rules.recursion_named and env.level & BPF_LOG_LEVEL2:
+        tell_order(env, order)
+    return order
+
+
+def _callees(env: Env, number: int) -> Iterator[tuple[int, bool]]:
+    """The functions that one calls or names, and whether it only names them."""
+    for idx in postorder(env.insns, env.subprogs[number].start):
+        insn = env.insns[idx]
+        if is_pseudo_call(insn) or is_pseudo_func(insn):
+            yield env.find_subprog(idx + insn.imm + 1), is_pseudo_func(insn)
 
 
 def analyse(env: Env) -> None:
     """Before the walk."""
     known = constants(env)
     prune_dead_branches(env, known)
+    order = callers_last(env)
     loops = Loops(env)
-    env.flow = Flow(env, loops, StackLiveness(env, known), live_registers(env))
+    effects = used_and_written(env)
+    stack, live = StackLiveness(env, known, order), live_registers(env, effects)
+    if env.level & BPF_LOG_LEVEL2:
+        LivenessLines(env).registers(live, loops.scc)
+    env.flow = Flow(env, loops, stack, live)
 
 
 class Flow:

@@ -41,7 +41,7 @@ def stack_bytes(env: Env, insn: Insn, arg: int, known: Registers) -> int | None:
     """
     if insn.src_reg == 0:
         return _helper_bytes(env, insn, arg, known)
-    desc = env.kfuncs.get((insn.imm, insn.off))
+    desc = env.look_up_kfunc(insn)
     return _kfunc_bytes(env, desc, arg, known) if desc is not None else _UNKNOWN_SIZE
 
 

@@ -28,7 +28,6 @@ from bpf.isa.insn import (
     BPF_MEM,
     BPF_MOV,
     BPF_PSEUDO_CALL,
-    BPF_PSEUDO_FUNC,
     BPF_REG_0,
     BPF_REG_FP,
     BPF_ST,
@@ -39,14 +38,28 @@ from bpf.isa.insn import (
     SIZE_BYTES,
     Insn,
 )
+from bpf.verifier.domain.stack_tracks import (
+    NO_POINTER,
+    SOME_FRAME,
+    Instance,
+    Point,
+    Slots,
+    Track,
+    frames_of,
+    join,
+    mixed,
+    moved,
+    some_frame,
+)
 from bpf.verifier.domain.state import MAX_BPF_STACK, VerifierState
 from bpf.verifier.env import Env
+from bpf.verifier.lines.liveness import LivenessLines
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.flow import Registers, helper_proto, postorder, successors
 from bpf.verifier.paths.stack_bytes import stack_bytes
 
 _EVERYTHING: Final = (1 << 128) - 1  # halves of a frame's slots
 _HALF: Final = 4  # bytes
-_MANY_OFFSETS: Final = 4
 _MANY_ANALYSES: Final = 10_000
 _CALL: Final = BPF_JMP | BPF_CALL
 
@@ -59,124 +72,27 @@ _CALLBACKS: Final = {
 }
 _KFUNC_CALLBACK: Final = (3, 0, 0)  # bpf_rbtree_add(): its callback gets nothing of the caller's
 
-# A pointer into the stack: (frame, its possible offsets; none: any); or (-1, frames as bits): nobody knows into which.
-# () is no such pointer, None what no path has brought yet.
-Track = tuple[int, tuple[int, ...]] | tuple[()] | None
-NO_POINTER: Final[Track] = ()
-_SOME_FRAME: Final = -1
-
-
-def _some_frame(mask: int) -> Track:
-    return _SOME_FRAME, (mask,)
-
-
-def _frames_of(track: Track) -> int:
-    if not track:
-        return 0
-    return track[1][0] if track[0] == _SOME_FRAME else 1 << track[0]
-
-
-def _merge_offsets(frame: int, a: tuple[int, ...], b: tuple[int, ...]) -> Track:
-    both = tuple(sorted({*a, *b}))
-    return frame, both if len(both) <= _MANY_OFFSETS else ()
-
-
-def join(a: Track, b: Track) -> Track:
-    """What holds where two paths meet."""
-    if a is None or b is None:
-        return b if a is None else a
-    if a and b and a[0] == b[0] >= 0:
-        return _merge_offsets(a[0], a[1], b[1]) if a[1] and b[1] else (a[0], ())
-    if not a and not b:
-        return NO_POINTER
-    if not a or not b:
-        one = a or b
-        assert one
-        if one[0] >= 0:
-            # the offset 0 beside the only one: a store through it is not sure to write there
-            return _merge_offsets(one[0], one[1], (0,)) if len(one[1]) == 1 else one
-    return _some_frame(_frames_of(a) | _frames_of(b))
-
-
-def _moved(track: Track, delta: int) -> Track:
-    if not track or track[0] == _SOME_FRAME or not track[1]:
-        return track
-    offsets = tuple(off + delta for off in track[1])
-    return track[0], offsets if all(-(1 << 15) <= off < 1 << 15 for off in offsets) else ()
-
-
-def _mixed(dst: Track, src: Track) -> Track:
-    """An operation of two registers."""
-    if dst and dst[0] >= 0 and (not src or src[0] == dst[0]):
-        return dst[0], ()
-    if src and src[0] >= 0 and not dst:
-        return src[0], ()
-    return _some_frame(_frames_of(dst) | _frames_of(src)) if dst or src else NO_POINTER
-
 
 def _slot_of(off: int) -> int | None:
     return -off // 8 - 1 if -MAX_BPF_STACK <= off < 0 and off % 8 == 0 else None
 
 
-Slots = dict[int, Track]  # slot -> what is spilled there; others hold no pointer
-
-
-class _Point:
-    """Registers and slots before one instruction."""
-
-    __slots__ = ("regs", "slots")
-
-    def __init__(self, regs: list[Track], slots: Slots) -> None:
-        self.regs, self.slots = regs, slots
-
-
-class Instance:
-    """A function as one call of it sees the stack; masks by frame and instruction."""
-
-    def __init__(self, subprog: int, depth: int) -> None:
-        self.subprog, self.depth = subprog, depth
-        self.may_read: dict[int, dict[int, int]] = {}
-        self.must_write: dict[int, dict[int, int]] = {}
-        self.live: dict[int, dict[int, int]] = {}
-        self.finished = False
-
-    def read(self, frame: int, idx: int, mask: int) -> None:
-        """The instruction may read these halves."""
-        row = self.may_read.setdefault(frame, {})
-        row[idx] = row.get(idx, 0) | mask
-        self.must_write.setdefault(frame, {})
-
-    def write(self, frame: int, idx: int, mask: int) -> None:
-        """The instruction overwrites these halves."""
-        row = self.must_write.setdefault(frame, {})
-        row[idx] = row.get(idx, 0) | mask
-        self.may_read.setdefault(frame, {})
-
-    def merge(self, other: Instance) -> None:
-        """The same call, reached with other pointers: reads of either, writes of both."""
-        for frame, row in other.may_read.items():
-            mine = self.may_read.setdefault(frame, {})
-            for idx, mask in row.items():
-                mine[idx] = mine.get(idx, 0) | mask
-            theirs, ours = other.must_write.get(frame, {}), self.must_write.get(frame, {})
-            self.must_write[frame] = {idx: mask & theirs.get(idx, 0) for idx, mask in ours.items()}
-        for frame in self.must_write.keys() - other.must_write.keys():
-            self.must_write[frame] = {}
-
-
 class StackLiveness:
     """The analysis of one program."""
 
-    def __init__(self, env: Env, constants: list[Registers]) -> None:
+    def __init__(self, env: Env, constants: list[Registers], callers_last: list[int]) -> None:
         self.env, self.constants = env, constants
+        self.lines = LivenessLines(env) if env.level & BPF_LOG_LEVEL2 else None
         self.instances: dict[tuple[int, int], Instance] = {}
         self.orders = [postorder(env.insns, subprog.start) for subprog in env.subprogs[:-1]]
         self.calls = 0
         self.at_calls: dict[int, Slots] = {}
         self.analysed: set[int] = set()
-        for number in self._callers_first():
+        for number in reversed(callers_last):
             if number not in self.analysed or env.is_global(number):
                 self._analyse(self._instance(0, env.subprogs[number].start, number), None, [])
+        if self.lines is not None:
+            self.lines.accesses(self.instances)
 
     # ---- asked while paths are walked ----
 
@@ -213,32 +129,6 @@ class StackLiveness:
 
     # ---- the analysis ----
 
-    def _callers_first(self) -> list[int]:
-        """All functions, each before those it calls: sort_subprogs_topo(), backwards."""
-        env = self.env
-        done: list[int] = []
-        seen: set[int] = set()
-
-        def visit(number: int) -> None:
-            seen.add(number)
-            for idx in sorted(self.orders[number]):
-                callee = self._callee(idx)
-                if callee is not None and callee >= 0 and callee not in seen:
-                    visit(callee)
-            done.append(number)
-
-        for number in range(env.subprog_cnt):
-            if number not in seen:
-                visit(number)
-        return done[::-1]
-
-    def _callee(self, idx: int) -> int | None:
-        """Number of the function an instruction calls or names."""
-        insn = self.env.insns[idx]
-        is_call = insn.code == _CALL and insn.src_reg == BPF_PSEUDO_CALL
-        is_name = insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_FUNC
-        return self.env.find_subprog(idx + insn.imm + 1) if is_call or is_name else None
-
     def _instance(self, depth: int, key: int, subprog: int) -> Instance:
         return self.instances.setdefault((depth, key), Instance(subprog, depth))
 
@@ -257,11 +147,11 @@ class StackLiveness:
             instance.merge(again)
         self._settle(instance)
 
-    def _analyse_call(self, caller: Instance, idx: int, point: _Point, callsites: list[int]) -> None:
+    def _analyse_call(self, caller: Instance, idx: int, point: Point, callsites: list[int]) -> None:
         insn = self.env.insns[idx]
         arguments: list[Track] = [NO_POINTER] * MAX_BPF_REG
         if insn.code == _CALL and insn.src_reg == BPF_PSEUDO_CALL:
-            callee = self._callee(idx)
+            callee: int | None = self.env.find_subprog(idx + insn.imm + 1)
             arguments[1:6] = point.regs[1:6]
         elif self.env.aux[idx].calls_callback:
             kfunc = self.env.kfunc_name(insn)
@@ -311,12 +201,14 @@ class StackLiveness:
 
     # ---- forward: where pointers into the stack are ----
 
-    def _follow(self, instance: Instance, entry: list[Track] | None, callsites: list[int]) -> dict[int, _Point]:
+    def _follow(self, instance: Instance, entry: list[Track] | None, callsites: list[int]) -> dict[int, Point]:
         insns, subprog = self.env.insns, self.env.subprogs[instance.subprog]
         regs: list[Track] = list(entry) if entry is not None else [NO_POINTER] * MAX_BPF_REG
         regs[BPF_REG_FP] = instance.depth, (0,)
-        points = {subprog.start: _Point(regs, {})}
+        points = {subprog.start: Point(regs, {})}
         order = self.orders[instance.subprog][::-1]
+        if self.lines is not None:
+            self.lines.analyzing(instance.subprog, instance.depth)
         changed = True
         while changed:
             changed = False
@@ -324,16 +216,41 @@ class StackLiveness:
                 point = points.get(idx)
                 if point is None:
                     continue
-                after = _Point(point.regs[:], dict(point.slots))
+                after = Point(point.regs[:], dict(point.slots))
                 self._step(insns[idx], after, instance.depth, callsites)
+                if self.lines is not None:
+                    self.lines.changed(idx, point, after)
                 for there in successors(insns[idx], idx):
-                    changed |= _arrive(points, there, after)
+                    changed |= self._arrive(points, idx, there, after)
         for idx in order:
             if idx in points:
                 self._note_accesses(instance, idx, points[idx])
+        if self.lines is not None:
+            self.lines.pointers(instance.subprog, points)
         return points
 
-    def _step(self, insn: Insn, at: _Point, depth: int, callsites: list[int]) -> None:
+    def _arrive(self, points: dict[int, Point], idx: int, there: int, after: Point) -> bool:
+        """A path comes to an instruction; whether that is news."""
+        known = points.get(there)
+        if known is None:
+            points[there] = Point(after.regs[:], {slot: track for slot, track in after.slots.items() if track})
+            return True
+        if known.regs == after.regs and known.slots == after.slots:
+            return False
+        slots: Slots = {}
+        for slot in known.slots.keys() | after.slots.keys():
+            track = join(known.slots.get(slot, NO_POINTER), after.slots.get(slot, NO_POINTER))
+            if track:
+                slots[slot] = track
+        both = Point([join(old, new) for old, new in zip(known.regs, after.regs)], slots)
+        if both.regs == known.regs and both.slots == known.slots:
+            return False
+        if self.lines is not None:
+            self.lines.joined(idx, there, known, after, both)
+        points[there] = both
+        return True
+
+    def _step(self, insn: Insn, at: Point, depth: int, callsites: list[int]) -> None:
         """What an instruction does to pointers: arg_track_xfer()."""
         class_, regs = insn.cls, at.regs
         if class_ == BPF_ALU64:
@@ -358,7 +275,7 @@ class StackLiveness:
         elif class_ == BPF_ST and _may_be_local(insn.dst_reg, regs[insn.dst_reg], depth):
             _overwrite(insn, at)
 
-    def _filled(self, insn: Insn, at: _Point, depth: int, callsites: list[int]) -> Track:
+    def _filled(self, insn: Insn, at: Point, depth: int, callsites: list[int]) -> Track:
         src = at.regs[insn.src_reg]
         if SIZE_BYTES[insn.size] != 8 or insn.mode != BPF_MEM:
             return NO_POINTER
@@ -366,11 +283,11 @@ class StackLiveness:
             return _fill(insn, src, at.slots, depth)
         if src and 0 <= src[0] < depth:
             return _fill(insn, src, self.at_calls[callsites[src[0]]], src[0])
-        return src if src and src[0] == _SOME_FRAME else NO_POINTER
+        return src if src and src[0] == SOME_FRAME else NO_POINTER
 
     # ---- what instructions read and write ----
 
-    def _note_accesses(self, instance: Instance, idx: int, point: _Point) -> None:
+    def _note_accesses(self, instance: Instance, idx: int, point: Point) -> None:
         insn = self.env.insns[idx]
         class_ = insn.cls
         if class_ in (BPF_LDX, BPF_STX, BPF_ST):
@@ -378,7 +295,7 @@ class StackLiveness:
             atomic = class_ == BPF_STX and insn.mode == BPF_ATOMIC
             loads = class_ == BPF_LDX or (atomic and insn.imm == BPF_LOAD_ACQ)
             reads = loads or (atomic and insn.imm != BPF_STORE_REL)
-            track = _moved(point.regs[insn.src_reg if loads else insn.dst_reg], insn.off)
+            track = moved(point.regs[insn.src_reg if loads else insn.dst_reg], insn.off)
             self._note(instance, idx, track, size if reads else -size)
         elif insn.code == _CALL and insn.src_reg != BPF_PSEUDO_CALL:
             for arg in range(self._parameters(insn)):
@@ -392,14 +309,14 @@ class StackLiveness:
         proto = helper_proto(self.env, insn)
         if proto is not None:
             return next((i for i, arg in enumerate(proto.arg_types) if not arg), 5)
-        known = self.env.kfuncs.get((insn.imm, insn.off)) if insn.src_reg else None
+        known = self.env.look_up_kfunc(insn) if insn.src_reg else None
         return min(len(known.proto.params), 5) if known is not None else 5
 
     def _note(self, instance: Instance, idx: int, track: Track, size: int | None) -> None:
         if not track or size == 0:
             return
         reads = size is None or size > 0
-        if track[0] == _SOME_FRAME:
+        if track[0] == SOME_FRAME:
             for frame in range(instance.depth + 1):
                 if track[1][0] >> frame & 1:
                     instance.read(frame, idx, _EVERYTHING)
@@ -416,13 +333,13 @@ def _alu_result(insn: Insn, regs: list[Track]) -> Track:
     if insn.src_kind != BPF_K:
         if insn.op == BPF_MOV:
             return src if not insn.off else NO_POINTER
-        return _mixed(dst, src)
+        return mixed(dst, src)
     if insn.op == BPF_MOV:
         return NO_POINTER
-    if not dst or dst[0] == _SOME_FRAME:
+    if not dst or dst[0] == SOME_FRAME:
         return dst
     if insn.op in (BPF_ADD, BPF_SUB):
-        return _moved(dst, insn.imm if insn.op == BPF_ADD else -insn.imm)
+        return moved(dst, insn.imm if insn.op == BPF_ADD else -insn.imm)
     return dst[0], ()
 
 
@@ -430,33 +347,12 @@ def _may_be_local(regno: int, track: Track, depth: int) -> bool:
     """It may point into the innermost frame."""
     if regno == BPF_REG_FP:
         return True
-    return bool(track) and bool(_frames_of(track) >> depth & 1)
-
-
-def _arrive(points: dict[int, _Point], there: int, after: _Point) -> bool:
-    """A path comes to an instruction; whether that is news."""
-    known = points.get(there)
-    if known is None:
-        points[there] = _Point(after.regs[:], dict(after.slots))
-        return True
-    changed = False
-    for r, track in enumerate(after.regs):
-        both = join(known.regs[r], track)
-        if both != known.regs[r]:
-            known.regs[r] = both
-            changed = True
-    for slot in known.slots.keys() | after.slots.keys():
-        old = known.slots.get(slot, NO_POINTER)
-        both = join(old, after.slots.get(slot, NO_POINTER))
-        if both != old:
-            known.slots[slot] = both
-            changed = True
-    return changed
+    return bool(track) and bool(frames_of(track) >> depth & 1)
 
 
 def _fill(insn: Insn, src: Track, slots: Slots, depth: int) -> Track:
     """A pointer read back from the stack."""
-    lost = _some_frame((1 << depth + 1) - 1)
+    lost = some_frame((1 << depth + 1) - 1)
     offsets = (0,) if insn.src_reg == BPF_REG_FP else src[1] if src and src[0] >= 0 else ()
     result: Track = NO_POINTER
     for number, off in enumerate(offsets):
@@ -468,7 +364,7 @@ def _fill(insn: Insn, src: Track, slots: Slots, depth: int) -> Track:
     return result if offsets else lost
 
 
-def _spill(insn: Insn, at: _Point) -> None:
+def _spill(insn: Insn, at: Point) -> None:
     """A store that may put a pointer into slots."""
     new = at.regs[insn.src_reg] if SIZE_BYTES[insn.size] == 8 else NO_POINTER
     dst = at.regs[insn.dst_reg]
@@ -483,7 +379,7 @@ def _spill(insn: Insn, at: _Point) -> None:
             at.slots[place] = new if len(offsets) == 1 else join(at.slots.get(place, NO_POINTER), new)
 
 
-def _overwrite(insn: Insn, at: _Point) -> None:
+def _overwrite(insn: Insn, at: Point) -> None:
     """A store of something else over slots."""
     dst, size = at.regs[insn.dst_reg], SIZE_BYTES[insn.size]
     offsets = (0,) if insn.dst_reg == BPF_REG_FP else dst[1] if dst and dst[0] >= 0 else ()

@@ -117,7 +117,7 @@ def added(helper: str, switch: str, attach_type: int, version: KernelVersion) ->
 class Changed:
     """An argument (from 1) of prototypes that is of another type since a version after 6.1."""
 
-    protos: str  # without bpf_ and _proto
+    protos: str  # without bpf_, and _proto at the end
     arg: int
     kind: str
     since: str
@@ -137,12 +137,14 @@ CHANGED = (
     Changed("snprintf_btf", 1, "PTR_TO_MEM|MEM_WRITE", "7.1"),
     Changed("read_branch_records", 2, "PTR_TO_MEM_OR_NULL|MEM_WRITE", "7.1"),
     Changed("snprintf", 1, "PTR_TO_MEM_OR_NULL|MEM_WRITE", "7.1"),
+    Changed("get_stack_proto_raw_tp", 2, "PTR_TO_UNINIT_MEM", "7.1"),
 )
 # fmt: on
 _CHANGED: dict[str, list[Changed]] = {}
 for _row in CHANGED:
     for _name in _row.protos.split():
-        _CHANGED.setdefault(f"bpf_{_name}_proto", []).append(_row)
+        _known = f"bpf_{_name}_proto"
+        _CHANGED.setdefault(_known if _known in PROTOS else f"bpf_{_name}", []).append(_row)
 
 
 def of_version(proto: FuncProto, version: KernelVersion) -> FuncProto:

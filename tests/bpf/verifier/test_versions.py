@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EACCES, EINVAL
 from arch.abi.version import KernelVersion
 from bpf.isa.insn import Insn
 from bpf.testing.case_files import read_cases
@@ -30,25 +30,24 @@ def test_every_recorded_answer_of_5_10(level, part):
 
 LONG = 810  # a case that walks a million instructions: half a minute
 
-# version: fewest agreements (7.2 tells its analyses at level 2, which are not written here) in verdict, errno and log (levels 1 and 2), of 191 cases; more is an occasion to raise them
-FEWEST = {"6.12": (191, 190, 187, 185), "7.2": (191, 191, 186, 9)}
+# of 191 cases
+RECORDED = {"6.12": 191, "7.2": 191}
 
 
 @pytest.mark.parametrize("level", [1, pytest.param(2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("version", FEWEST)
+@pytest.mark.parametrize("version", RECORDED)
 def test_nothing_is_accepted_that_the_real_kernel_rejects(version, level):
     file = read_cases(DATA / f"answers_{version.replace('.', '_')}_suite.json.gz")
     file.rows = [row for row in file.rows if row["id"] != LONG]
     options = Options(file.version, log_level=level)
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == []
-    verdicts, errnos, *logs = FEWEST[version]
-    agreed = (summary.verdicts.equal, summary.errnos.equal, summary.logs.equal)
-    assert all(have >= fewest for have, fewest in zip(agreed, (verdicts, errnos, logs[level - 1])))
+    assert summary.differences == [] and summary.errnos.equal == RECORDED[version]
+    assert summary.logs.compared >= RECORDED[version] - 1  # one is too long to keep at level 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", FEWEST)
+@pytest.mark.parametrize("version", RECORDED)
 def test_a_million_instructions_are_walked(version):
     file = read_cases(DATA / f"answers_{version.replace('.', '_')}_suite.json.gz")
     file.rows = [row for row in file.rows if row["id"] == LONG]
@@ -119,8 +118,8 @@ def test_programs_of_netfilter_and_values_of_groups():
 
 
 # random programs of tests/oracle/kernel_programs.py: pointers of the kernel followed and handed to its functions, read sections,
-# references, iterators.  Verdicts and errnos are all equal, logs (level 1, 2) at least so many; 7.2 tells its analyses at level 2
-KERNEL_POINTERS = [("6.12", 1, 220), ("6.12", 2, 220), ("7.2", 1, 160)]
+# references, iterators.  Verdicts and errnos are all equal, logs (level 1, 2) at least so many
+KERNEL_POINTERS = [("6.12", 1, 220), ("6.12", 2, 220), ("7.2", 1, 160), ("7.2", 2, 160)]
 
 
 @pytest.mark.parametrize("version, level, logs", KERNEL_POINTERS)
@@ -140,8 +139,10 @@ def test_random_programs_of_7_2_have_its_ranges():
     assert summary.wrongly_accepted == [] and summary.differences == []
 
 
-# random programs of tests/oracle/helper_programs.py: helpers of all kinds, arguments of the right kind mostly.  7.2 tells its analyses at level 2
-@pytest.mark.parametrize("version, level", [("5.10", 1), ("5.10", 2), ("6.1", 1), ("6.12", 1), ("6.12", 2), ("7.2", 1)])
+# random programs of tests/oracle/helper_programs.py: helpers of all kinds, arguments of the right kind mostly.
+@pytest.mark.parametrize(
+    "version, level", [("5.10", 1), ("5.10", 2), ("6.1", 1), ("6.12", 1), ("6.12", 2), ("7.2", 1), ("7.2", 2)]
+)
 def test_helpers_take_what_the_real_ones_take(version, level):
     file = read_cases(DATA / f"helper_calls_{version.replace('.', '_')}.json.gz")
     options = Options(KernelVersion.parse(version), log_level=level)
@@ -150,7 +151,7 @@ def test_helpers_take_what_the_real_ones_take(version, level):
 
 
 # random programs of tests/oracle/object_programs.py: dynptrs; objects of programs, kernel pointers in maps, casts.  Logs: at least so many
-@pytest.mark.parametrize("version, level, logs", [("6.12", 1, 140), ("6.12", 2, 137), ("7.2", 1, 140)])
+@pytest.mark.parametrize("version, level, logs", [("6.12", 1, 140), ("6.12", 2, 137), ("7.2", 1, 140), ("7.2", 2, 140)])
 def test_dynptrs_and_objects_are_what_the_real_ones_are(version, level, logs):
     file = read_cases(DATA / f"objects_{version.replace('.', '_')}.json.gz")
     options = Options(KernelVersion.parse(version), log_level=level)
@@ -201,3 +202,17 @@ def test_a_taken_tail_call_is_a_return_with_any_number(version, answers):
     results = list(run_cases(file, Options(KernelVersion.parse(version), log_level=1)))
     assert tuple(row["ret"] for row in results) == answers
     assert not any("reg type unsupported" in row["log"] for row in results)
+
+
+# (type, instruction with the context in R6) -> what the real 6.12 and 7.2 say: a byte of registers written, eight bytes anywhere
+# in the context of a system call's program
+CONTEXTS = [(2, Insn(0x72, 6, 0, 125, 0), -EACCES, 0), (31, Insn(0x7A, 6, 0, 98, 0), -EACCES, 0)]
+
+
+@pytest.mark.parametrize("kind, store, before, since", CONTEXTS)
+def test_contexts_that_may_be_written_since_6_18(kind, store, before, since):
+    insns = [Insn(0xBF, 6, 1), store, Insn(0xB7, 0), Insn(0x95)]
+    flags = 16 if kind == 31 else 0  # such programs sleep
+    for version, answer in (("6.12", before), ("7.2", since)):
+        asked = VerifyRequest(insns, kind, version=KernelVersion.parse(version), prog_flags=flags)
+        assert verify(asked).ret == answer
