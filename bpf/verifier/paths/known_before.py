@@ -150,10 +150,12 @@ def _forget_slot(env: Env, slot: StackSlot, low: bool, high: bool) -> None:
 def clear_lone_ids(state: VerifierState) -> None:
     """Numbers that share their id with no other: bpf_clear_singular_ids()."""
     seen: dict[int, list[Reg]] = {}
-    for reg in state.each_reg():
-        v = reg.value
-        if v.type == SCALAR_VALUE and v.id:
-            seen.setdefault(v.base_id, []).append(reg)
+    for frame in state.frames:
+        # by now bpf_get_spilled_reg() asks for byte 7, so spilled halves count
+        for reg in (*frame.regs, *(slot for slot in frame.stack if slot.kinds[7] == STACK_SPILL)):
+            v = reg.value
+            if v.type == SCALAR_VALUE and v.id:
+                seen.setdefault(v.base_id, []).append(reg)
     for regs in seen.values():
         if len(regs) == 1:
             regs[0].value = regs[0].value.without_id()
