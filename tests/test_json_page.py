@@ -43,9 +43,10 @@ COMMANDS = {
     "diff BEFORE AFTER": f"diff 5.10 6.1 --for {OBJECT}",
     "feature probe": "feature probe --kernel 4.9",
     "btf dump": "btf dump --arch riscv64",
+    "btf list": "btf list",
     "schema [COMMAND]": "schema",
 }
-NOT_RUN = {"debug --gdb PORT"}  # tests/simkernel/debug/test_gdb.py
+NOT_RUN = {"debug --gdb PORT", "btf import"}  # tests/simkernel/debug/test_gdb.py, tests/simkernel/cli/test_verify.py
 
 
 def leaves(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:

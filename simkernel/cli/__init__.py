@@ -48,7 +48,7 @@ COMMANDS = {
     "diff": ("simkernel.cli.diff", "diff", "What moved between two kernels, for one object or for all."),
     "feature": ("simkernel.cli.feature", "feature", "What BPF features a kernel version has."),
     "schema": ("simkernel.cli.schema", "schema", "What the commands print with --json, field by field."),
-    "btf": ("simkernel.cli.btf", "btf", "Dump the simulated kernel's BTF, raw or as vmlinux.h."),
+    "btf": ("simkernel.cli.btf", "btf", "The simulated kernel's BTF, raw or as vmlinux.h; real kernels' by name."),
 }
 
 # Objects made before Python looks for circles among them: its 700 are met 400 times at start, and nothing is found.

@@ -48,7 +48,8 @@ def dump(arch: str, kernel: str, form: str, as_json: bool, out: Path | None) -> 
 @btf.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", required=True, help="What to call it.")
-def import_(file: Path, name: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="A JSON document.")
+def import_(file: Path, name: str, as_json: bool) -> None:
     """Keep the types of a real kernel, a copy of its /sys/kernel/btf/vmlinux: `verify --btf NAME` and `matrix --btf VERSION=NAME` find them."""
     from simkernel.kept_btf import BtfFileError, keep
 
@@ -57,13 +58,16 @@ def import_(file: Path, name: str) -> None:
     except BtfFileError as error:
         print(f"simkernel btf import: {file}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    print(f"{name}: {count} types")
+    print(json.dumps({"name": name, "types": count}) if as_json else f"{name}: {count} types")
 
 
 @btf.command("list")
-def list_() -> None:
+@click.option("--json", "as_json", is_flag=True, help="A JSON document.")
+def list_(as_json: bool) -> None:
     """The names of the types that were imported."""
     from simkernel.kept_btf import names
 
-    for name in names():
-        print(name)
+    kept = names()
+    print(
+        json.dumps({"names": kept}) if as_json else "".join(f"{name}\n" for name in kept), end="\n" if as_json else ""
+    )

@@ -350,6 +350,8 @@ DOCUMENTS = (
             )
         ),
     ),
+    Document("btf import", "One document.", record(name=text(), types=integer("how many"))),
+    Document("btf list", "One document: the names that `btf import` was given.", record(names=NAMES)),
     Document("schema [COMMAND]", "One document: JSON Schema by command.", table(table(anything()), "this page for programs")),
 )  # fmt: skip
 

@@ -39,7 +39,7 @@ NUMBERED: tuple[tuple[str, str | None], ...] = (
     ("function", None), ("context_switch", None), ("wakeup", None), ("kernel_stack", None), ("print", None),
     ("bprint", None), ("mmiotrace_rw", None), ("mmiotrace_map", None), ("branch", None), ("funcgraph_exit", None),
     ("funcgraph_entry", None), ("fgraph_retaddr_entry", "6.13"), ("user_stack", None), ("blk", None), ("bputs", None),
-    ("hwlat", "4.9"), ("osnoise", "5.14"), ("timerlat", "5.14"), ("raw_data", "4.10"), ("func_repeats", "5.13"),
+    ("hwlat", "4.9"), ("osnoise", "5.14"), ("timerlat", "5.14"), ("raw_data", None), ("func_repeats", "5.13"),
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from bpf.verifier.lines.state import padding
 
 _SLOTS: Final = MAX_BPF_STACK // BPF_REG_SIZE
 _RUN: Final = 3  # whole slots in a row that are told as one
-_LONGEST: Final = 319  # characters of a list of slots: TMP_STR_BUF_LEN less its NUL
+_LIST_ROOM: Final = 319  # characters of a list of slots: TMP_STR_BUF_LEN less its NUL
 
 
 def track_text(track: Track) -> str:
@@ -157,7 +157,7 @@ def spilled(slots: Slots) -> list[tuple[int, Track]]:
 def _accesses(head: str, masks: Mapping[int, Mapping[int, int]], depth: int, idx: int) -> str:
     found = [(frame, masks[frame].get(idx, 0)) for frame in range(depth, -1, -1) if frame in masks]
     words = [
-        f"{' ' if n else ''}{slots_text(frame, mask)}"[:_LONGEST]
+        f"{' ' if n else ''}{slots_text(frame, mask)}"[:_LIST_ROOM]
         for n, (frame, mask) in enumerate((frame, mask) for frame, mask in found if mask)
     ]
     return head + "".join(words) if words else ""

@@ -144,8 +144,9 @@ def test_types_are_kept_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     small_kernel_types(types)
     assert btf("list").stdout == ""
     assert btf("import", types, "--name", "vendor-5.15").stdout == "vendor-5.15: 7 types\n"
+    assert json.loads(btf("import", types, "--name", "other", "--json").stdout) == {"name": "other", "types": 7}
     types.unlink()
-    assert btf("list").stdout == "vendor-5.15\n"
+    assert btf("list").stdout == "other\nvendor-5.15\n"
     fentry = {"prog_type": 26, "attach_type": 24, "attach": ["traced", 12]}
     cases.write_text(json.dumps([{**GOOD, **fentry, "insns": "7912000000000000" + GOOD["insns"]}]))
     asked = ["--cases", cases, "--kernel", "5.15", "--log-level", 2, "--json"]
