@@ -16,6 +16,8 @@ from bpf.btf.ext import CoreRelo
 from bpf.btf.record import GRAPH_ROOTS, RES_SPIN_LOCK, WORKQUEUE
 from bpf.isa.insn import (
     BPF_ATOMIC,
+    BPF_JA,
+    BPF_JMP,
     BPF_JMP32,
     BPF_LD_IMM64,
     BPF_LDX,
@@ -27,6 +29,7 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_IDX_VALUE,
     BPF_PSEUDO_MAP_VALUE,
     BPF_STX,
+    BPF_X,
     MAX_BPF_REG,
     Insn,
     signed32,
@@ -43,6 +46,7 @@ from bpf.verifier.paths.fields import check_fields
 from bpf.versions.program_types import types_where
 
 _TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
+_INDIRECT_JUMP: Final = BPF_JMP | BPF_JA | BPF_X
 _HASHES: Final = (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_HASH_OF_MAPS)
 _CGROUP_STORAGE: Final = (uapi.BPF_MAP_TYPE_CGROUP_STORAGE, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE)
 
@@ -182,6 +186,12 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
             _resolve(env, i, insn)
             i += 1
         elif insn.code not in known or (insn.cls == BPF_JMP32 and not env.rules.jmp32):
+            if (
+                insn.code == _INDIRECT_JUMP
+                and env.rules.indirect_jumps_named
+                and (insn.src_reg or insn.imm or insn.off)
+            ):
+                env.reject(EINVAL, "BPF_JA|BPF_X uses reserved fields")
             env.reject(EINVAL, f"unknown opcode {insn.code:02x}")
         elif early:
             check_fields(env, insn)

@@ -393,7 +393,7 @@ def _overwrite(insn: Insn, at: Point) -> None:
 
 
 def _range(low: int, high: int) -> int:
-    return (1 << high + 1) - (1 << low)
+    return (1 << high + 1) - (1 << low) & _EVERYTHING
 
 
 def _note_at(instance: Instance, idx: int, frame: int, off: int, size: int | None) -> None:
