@@ -31,6 +31,7 @@ from tracing.face import KernelMem
 
 PCPU_MIN_UNIT_SIZE = 32 << 10
 BPF_F_ACCESS_MASK = uapi.BPF_F_RDONLY | uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRONLY | uapi.BPF_F_WRONLY_PROG
+NUMA_NO_NODE = -1
 SPIN_LOCK_SIZE = 4  # struct bpf_spin_lock
 TIMER_SIZE = 16  # struct bpf_timer
 KPTR_SIZE = 8
@@ -200,6 +201,7 @@ class BpfMap(FdObject):
         # bpf_map_flags_retain_permanent(): what the first descriptor may do is no matter of the map
         self.map_flags = attr.map_flags & ~(uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY)
         self.map_extra = attr.map_extra
+        self.numa_node = attr.numa_node if attr.map_flags & uapi.BPF_F_NUMA_NODE else NUMA_NO_NODE
         self.name = attr.map_name.rstrip(b"\0").decode("latin-1")
         self.id = 0
         self.inner: MapInfo | None = None

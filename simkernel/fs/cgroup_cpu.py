@@ -14,9 +14,9 @@ from arch.abi.time import NSEC_PER_USEC
 from arch.cstring import c_string, kstrto_within
 from arch.errors import KernelError
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, text_of
-from simkernel.kernel.cpus import WEIGHTS
 from simkernel.kernel.runqueue import RunQueue
 from simkernel.kernel.task import TASK_RUNNING, Task
+from simkernel.kernel.weights import WEIGHTS
 
 MIN_PERIOD_US, MAX_PERIOD_US = 1000, 1000_000
 MIN_QUOTA_US = 1000

@@ -74,7 +74,7 @@ from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.exec_state import ExecRights
 from simkernel.kernel.face import KernelFace, Steps
 from simkernel.kernel.task import Task, WaitQueue
-from simkernel.kernel.user_namespace import is_mapped, ns_capable, user_ns, user_ns_address
+from simkernel.kernel.user_namespace import is_mapped, ns_address, ns_capable, user_ns, user_ns_address
 
 
 @dataclass(frozen=True)
@@ -176,6 +176,7 @@ class Vfs:
         self.word_mask = (1 << 8 * k.arch.model.word) - 1
         self.user_end = k.arch.map.user_end
         self.init_user_ns = k.mem.alloc(USER_NAMESPACE_BYTES)
+        k.mirror.user_ns_of = lambda task: ns_address(k, user_ns(task))
         k.symbols.add("init_user_ns", self.init_user_ns, USER_NAMESPACE_BYTES, "D")
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)

@@ -43,6 +43,7 @@ from simkernel.kernel.task import (
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 from simkernel.kernel.wait import wake_sleepers
+from simkernel.kernel.weights import WEIGHTS
 
 WORK, WORK_SEEN, CPU, CURRENT = int(Word.WORK), int(Word.WORK_SEEN), int(Word.CPU), int(Word.CURRENT)
 WORK_SHARE, BUSY_CPUS, TASK, USER_ROOT = int(Word.WORK_SHARE), int(Word.BUSY_CPUS), int(Word.TASK), int(Word.USER_ROOT)
@@ -51,12 +52,6 @@ QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
 SLICE_NS = 3_000_000  # how long a task runs while others wait
 WAKEUP_CREDIT_NS = 6_000_000  # sched_latency: what a sleeper may lag behind
-
-# Weight of nice -20 .. 19: kernel/sched/core.c, sched_prio_to_weight.
-WEIGHTS = (
-    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
-    1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
-)  # fmt: skip
 
 
 class GroupScheduler(Protocol):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.memory import KernelMemory, Memory
@@ -14,6 +15,7 @@ from simkernel.kernel.areas import Space, Vma
 from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import TASK_DEAD, CloneArgs, Cred, SignalStruct, Task
+from simkernel.kernel.weights import weight_of
 
 Setter = Callable[[Memory, int, int], None]
 Getter = Callable[[Memory, int], int]
@@ -27,6 +29,7 @@ class Mirror:
     ) -> None:
         self.arch, self.version, self.types, self.mem, self.nr_cpus = arch, version, types, mem, nr_cpus
         self.stack_size = arch.map.stack_size
+        self.user_ns_of: Callable[[Task], int] = lambda task: 0  # the struct of a task's user namespace
         self.init_task = 0  # address of the first CPU's idle task, the head of the list of tasks; set at boot
         self._setters: dict[tuple[str, str], Setter] = {}
         self._getters: dict[tuple[str, str], Getter] = {}
@@ -149,10 +152,13 @@ class Mirror:
             ("start_boottime", task.start_time_ns), ("real_start_time", task.start_time_ns),
             ("signal", signal.addr), ("sighand", signal.sighand_addr),
             ("usage.refs.counter", 1), ("usage.counter", 1), ("personality", task.personality),
+            ("stack_refcount.refs.counter", 1), ("rcu_users.refs.counter", 2),
+            ("timer_slack_ns", task.timer_slack_ns), ("default_timer_slack_ns", task.default_timer_slack_ns),
             ("loginuid.val", task.loginuid), ("sessionid", task.sessionid),
             ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid),
         ):  # fmt: skip
             put(addr, "task_struct", member, value)
+        self._store_load(task)
         self.store_threads(signal)
         self.store_affinity(task)
         self.store_pid(task)
@@ -322,10 +328,17 @@ class Mirror:
         self.store_cred(cred)
         self.set_field(task.addr, "task_struct", "cred", cred.addr)
         self.set_field(task.addr, "task_struct", "real_cred", cred.addr)
+        self.set_field(cred.addr, "cred", "user_ns", self.user_ns_of(task))
         if task.shown_cred is not cred:
             self._put_cred(task)
             cred.usage += 1
             task.shown_cred = cred
+        self._store_usage(cred)
+
+    def _store_usage(self, cred: Cred) -> None:
+        """Two for each task: task->cred and task->real_cred."""
+        for member in ("usage.counter", "usage.counter.counter"):
+            self.set_field(cred.addr, "cred", member, 2 * cred.usage)
 
     def _put_cred(self, task: Task) -> None:
         """put_cred() of what task->cred points to."""
@@ -388,7 +401,8 @@ class Mirror:
             vma.addr = self.mem.alloc(self.size_of("struct vm_area_struct"))
         put = self.set_field
         for member, value in (
-            ("vm_start", vma.start), ("vm_end", vma.end), ("vm_flags", vma.vm_flags), ("vm_pgoff", vma.pgoff),
+            ("vm_start", vma.start), ("vm_end", vma.end), ("vm_flags", vma.vm_flags),
+            ("vm_pgoff", vma.start // PAGE_SIZE if _private_memory(vma) else vma.pgoff),
             ("vm_mm", mm.addr), ("vm_file", vma.file.addr if vma.file is not None else 0),
         ):  # fmt: skip
             put(vma.addr, "vm_area_struct", member, value)
@@ -432,6 +446,18 @@ class Mirror:
         """task->prio, static_prio, normal_prio, policy, rt_priority."""
         for name in ("prio", "static_prio", "normal_prio", "policy", "rt_priority"):
             self.set_field(task.addr, "task_struct", name, getattr(task, name))
+        self._store_load(task)
+
+    def _store_load(self, task: Task) -> None:
+        """set_load_weight(): task->se.load, with the more bits that 64-bit machines have."""
+        weight = weight_of(task.policy, task.static_prio)
+        self.set_field(task.addr, "task_struct", "se.load.weight", weight << (10 if self.arch.word == 8 else 0))
+        self.set_field(task.addr, "task_struct", "se.load.inv_weight", ((1 << 32) + weight // 2) // weight)
+
+
+def _private_memory(vma: Vma) -> bool:
+    """Memory of nobody else's: its place is its offset; what the kernel maps for itself has none."""
+    return vma.file is None and not vma.shared and vma.name not in ("[vdso]", "[vvar]")
 
 
 def _nothing(mem: Memory, addr: int, value: int) -> None:

@@ -37,7 +37,7 @@ from simkernel.net.core.neighbour import NUD_VALID
 from simkernel.net.core.netns import Net, NetDevice, Route
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink.sock import NetlinkSock
+from simkernel.net.netlink.sock import NetlinkSock, kernel_socks
 from simkernel.net.proc6 import FILES6
 from simkernel.net.proc_snmp import SNMP_FILES
 from simkernel.net.proc_tables import TABLE_FILES
@@ -209,12 +209,13 @@ def packet(k: NetKernel, net: Net) -> str:
 def netlink(k: NetKernel, net: Net) -> str:
     """/proc/net/netlink."""
     out = ["sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n"]
-    for sk in k.net.netlink:
-        if isinstance(sk, NetlinkSock) and sk.net is net:
-            out.append(
-                f"{sk.addr:016x} {sk.protocol:<3d} {sk.portid:<10d} {sk.groups:08x} {sk.rmem:<8d} {0:<8d} {0:<5d} {2:<8d} "
-                f"{sk.drops:<8d} {_inode_of(sk):<8d}\n"
-            )
+    shown: list[object] = [*kernel_socks(k, net), *k.net.netlink]
+    mine = [sk for sk in shown if isinstance(sk, NetlinkSock) and sk.net is net]
+    for sk in sorted(mine, key=lambda sk: sk.protocol):
+        out.append(
+            f"{sk.addr:016x} {sk.protocol:<3d} {sk.portid:<10d} {sk.groups:08x} {sk.rmem:<8d} {0:<8d} {0:<5d} {2:<8d} "
+            f"{sk.drops:<8d} {_inode_of(sk):<8d}\n"
+        )
     return "".join(out)
 
 

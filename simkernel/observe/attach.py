@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP
+from arch.abi.errno import EEXIST, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP
 from arch.abi.limits import U64_MAX
 from arch.cstring import kstrto
 from arch.errors import KernelError
@@ -43,6 +43,10 @@ TRAMPOLINE_KINDS = {
     uapi.BPF_TRACE_FEXIT: FEXIT,
     uapi.BPF_MODIFY_RETURN: MODIFY_RETURN,
 }
+
+
+# By CPU: how many arguments a trampoline hands on, and since when it has those on the stack, too.
+TRAMPOLINE_ARGUMENTS = {"x86_64": (6, "6.6"), "arm64": (8, "6.16")}
 
 
 class Attached:
@@ -209,12 +213,20 @@ class Attachments:
             return attach_to_program(self.run_args, prog, way, request.target, request.btf_id, request.cookie)
         if kind == uapi.BPF_TRACE_RAW_TP:
             return self.attach_raw_tracepoint(prog, RawTracepointAttach(symbol.removeprefix("btf_trace_")))
+        self._must_fit(symbol)
         if kind == uapi.BPF_LSM_MAC:
             declared = self.k.types.function(symbol)
             return self.trampoline(symbol).link(MODIFY_RETURN if declared.ret.size else FEXIT, prog, request.cookie)
         if kind not in TRAMPOLINE_KINDS:
             raise KernelError(EOPNOTSUPP, f"attach type {kind}")
         return self.trampoline(symbol).link(TRAMPOLINE_KINDS[kind], prog, request.cookie)
+
+    def _must_fit(self, symbol: str) -> None:
+        """arch_prepare_bpf_trampoline(): arguments on the stack came later.  ENOTSUPP."""
+        most, until = TRAMPOLINE_ARGUMENTS.get(self.k.arch.name, (uapi.MAX_BPF_FUNC_ARGS, ""))
+        declared = self.k.text.functions.get(symbol)
+        if declared is not None and not declared[2] and len(declared[1].params) > most and self.k.version.before(until):
+            raise KernelError(ENOTSUPP, f"{symbol} has more arguments than registers")
 
     def trampoline(self, symbol: str) -> KernelTrampoline:
         """bpf_trampoline_get(): the one of this function."""

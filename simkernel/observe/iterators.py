@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 
 from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENOENT, EOPNOTSUPP, EOVERFLOW
-from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP
+from arch.abi.inet import IN_ADDR_SIZE, IPPROTO_TCP, IPPROTO_UDP, TCP_TIME_WAIT
 from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.abi.rtnetlink import RTF_GATEWAY, RTF_NONEXTHOP, RTF_REJECT, RTN_UNREACHABLE, RTPROT_KERNEL
-from arch.abi.socket import AF_INET6
+from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
@@ -26,8 +26,9 @@ from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.fdtable import files_of
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.sock import Sock
+from simkernel.net.core.state import Flow
 from simkernel.net.face import current_net
-from simkernel.net.netlink.sock import PROTOCOLS, NetlinkSock
+from simkernel.net.netlink.sock import PROTOCOLS, KernelNetlinkSock, NetlinkSock, kernel_socks
 from simkernel.net.proc6 import all_routes, route_flags
 from simkernel.net.unix.sock import UnixSock
 from simkernel.observe.face import WatchedKernel
@@ -100,6 +101,8 @@ def bpf_maps(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         if found is not None:
             view = k.view(found.address, "struct bpf_map")
             view.usercnt.counter, view.writecnt.counter, view.frozen = found.users, found.writecnt, int(found.frozen)
+            view.refcnt.counter = found.refs + 1  # the walk's own
+            view.numa_node = found.numa_node
             yield {"map": found.address}
 
 
@@ -274,6 +277,29 @@ def tcp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         if sk.protocol == IPPROTO_TCP and sk.addr in net.socks:
             _hold(k, sk, 2)
             yield {"sk_common": sk.addr, "uid": _uid(sk)}
+    for key in sorted((key for key in net.time_wait if key[0] is space), key=lambda key: key[1:]):
+        yield from _time_wait(k, key)
+
+
+def _time_wait(k: WatchedKernel, key: Flow) -> Rows:
+    """A struct inet_timewait_sock, for as long as a program looks at it."""
+    net, own, port, other, their_port = key
+    view = k.new("struct inet_timewait_sock")
+    common = view["__tw_common"]
+    common.skc_family, common.skc_state = AF_INET if len(own) == IN_ADDR_SIZE else AF_INET6, TCP_TIME_WAIT
+    common.skc_num, common.skc_dport = port, int.from_bytes(their_port.to_bytes(2, "big"), k.mem.byteorder)
+    common.skc_net.net = net.addr
+    common.skc_refcnt.refs.counter = 2
+    if len(own) == IN_ADDR_SIZE:
+        k.mem.write(common.address_of("skc_rcv_saddr"), own)
+        k.mem.write(common.address_of("skc_daddr"), other)
+    else:
+        k.mem.write(common.address_of("skc_v6_rcv_saddr"), own)
+        k.mem.write(common.address_of("skc_v6_daddr"), other)
+    try:
+        yield {"sk_common": view.addr, "uid": 0}
+    finally:
+        k.mem.free(view.addr)
 
 
 def udp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
@@ -300,8 +326,9 @@ def unix_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
 
 
 def netlink_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
-    """In the order in which they were made."""
-    for sk in _of_kind(k, NetlinkSock):
+    """By protocol: the kernel's own first, then in the order in which they were made."""
+    kernel_socks(k, current_net(k))
+    for sk in sorted(_of_kind(k, NetlinkSock), key=lambda sk: (sk.protocol, not isinstance(sk, KernelNetlinkSock))):
         assert isinstance(sk, NetlinkSock)
         view = k.view(sk.addr, "struct netlink_sock")
         view.bound, view.ngroups = int(bool(sk.portid)), max(PROTOCOLS[sk.protocol].groups, 32) if sk.has_groups else 0

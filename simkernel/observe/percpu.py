@@ -129,6 +129,7 @@ class PerCpu:
         mirror.set_field(address, "rq", "curr", task.addr if task not in rq.tasks else rq.current.addr)
         if task.addr:  # one that a stopped machine lets end has given it back
             mirror.set_field(task.addr, "task_struct", "se.cfs_rq", address + mirror.offset_of("struct rq", "cfs"))
+            mirror.set_field(task.addr, "task_struct", "se.exec_start", self.k.clock.now_ns)
 
     def offset(self, cpu: int) -> int:
         """Bytes from a variable's address to that CPU's own."""

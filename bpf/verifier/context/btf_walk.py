@@ -166,8 +166,8 @@ def _pointer_tag(btf: Btf, target: int, tags: Mapping[str, int] = _TAGS) -> int:
 def btf_struct_walk(
     env: Env, btf: Btf, type_id: int, off: int, size: int, flag: int = 0, flexible: bool = True
 ) -> Step:
-    """Find the member at an offset; descends into structs that do not begin there."""
-    t = btf.resolved(type_id)
+    """Find the member at an offset; descends into structs that do not begin there, not into typedefs: elements of arrays may be some."""
+    t = btf[type_id]
     while True:
         if t.kind not in COMPOSITES:
             env.reject(EINVAL, f"Type '{shown_name(t.name)}' is not a struct")

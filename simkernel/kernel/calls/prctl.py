@@ -174,6 +174,7 @@ def _set_tsc(k: KernelFace, mode: int, b: int, c: int, d: int) -> int:
 def _set_timerslack(k: KernelFace, value: int, b: int, c: int, d: int) -> int:
     word = k.regs.signed_word(value)
     k.current.timer_slack_ns = value if word > 0 else k.current.default_timer_slack_ns
+    k.mirror.set_field(k.current.addr, "task_struct", "timer_slack_ns", k.current.timer_slack_ns)
     return 0
 
 

@@ -26,11 +26,11 @@ from arch.abi.sched import (
 )
 from arch.errors import KernelError
 from simkernel.kernel.calls.limits import watch_rt_time
-from simkernel.kernel.cpus import WEIGHTS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
+from simkernel.kernel.weights import weight_of
 
 SETPARAM_POLICY = -1  # sched_setparam(): the policy stays
 NICED = (SCHED_NORMAL, SCHED_BATCH)  # fair_policy(): an idle task keeps the nice value it had
@@ -38,7 +38,6 @@ FAIR = (*NICED, SCHED_IDLE)
 REAL_TIME = (SCHED_FIFO, SCHED_RR)
 MAX_RT_PRIO = 100
 DL_FLAGS = SCHED_FLAG_RECLAIM | SCHED_FLAG_DL_OVERRUN
-WEIGHT_IDLEPRIO = 3
 BW_SHIFT = 20  # a share of a CPU: to_ratio()
 JIFFY_NS, LATENCY_NS, LATENCY_CPUS, NR_LATENCY = (
     4_000_000,
@@ -430,11 +429,6 @@ def sys_nice(k: KernelFace, increment: int) -> int:
     return 0
 
 
-def weight_of(task: Task) -> int:
-    """set_load_weight(): an idle task's is next to nothing."""
-    return WEIGHT_IDLEPRIO if task.policy == SCHED_IDLE else WEIGHTS[task.static_prio - 100]
-
-
 def _fair_slice(k: KernelFace, task: Task) -> int:
     """get_rr_interval_fair(): whole ticks of the slice that Linux would give, ns; 0 where nothing runs."""
     queue = k.cpus.rqs[task.cpu]
@@ -442,9 +436,11 @@ def _fair_slice(k: KernelFace, task: Task) -> int:
     if not fair:
         return 0
     running = len(fair) + (task not in fair)
-    weights = sum(weight_of(t) for t in fair) + (0 if task in fair else weight_of(task))
+    weights = sum(weight_of(t.policy, t.static_prio) for t in fair) + (
+        0 if task in fair else weight_of(task.policy, task.static_prio)
+    )
     period = LATENCY_NS * max(running, NR_LATENCY) // NR_LATENCY * (min(k.nr_cpus, LATENCY_CPUS).bit_length())
-    return period * weight_of(task) // weights // JIFFY_NS * JIFFY_NS
+    return period * weight_of(task.policy, task.static_prio) // weights // JIFFY_NS * JIFFY_NS
 
 
 @syscall("sched_rr_get_interval", "pid_t pid, struct __kernel_timespec *interval", source="kernel/sched/core.c")

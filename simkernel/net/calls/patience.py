@@ -34,10 +34,11 @@ def set_patience(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
         return -EDOM
     ns = max(first * NSEC_PER_SEC + second * 1000, 0) if first >= 0 else 0
     patience = -(-ns // TICK_NSEC) * TICK_NSEC if first or second else None
+    shown = (1 << 8 * k.arch.word - 1) - 1 if patience is None else patience // TICK_NSEC
     if optname in RECEIVING:
-        sk.rcvtimeo = patience
+        sk.rcvtimeo, sk.view.sk_rcvtimeo = patience, shown
     else:
-        sk.sndtimeo = patience
+        sk.sndtimeo, sk.view.sk_sndtimeo = patience, shown
     return 0
 
 

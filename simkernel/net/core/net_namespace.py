@@ -62,6 +62,8 @@ def cleanup_net(k: NetKernel, net: Net) -> None:
         number = other.peers.pop(net.addr, None)
         if number is not None:
             k.net.announce.namespace_id(other, number, gone=True)
+    for sk in net.kernel_socks:
+        sk.free()
     net.ipv4.give_back()
     net.ipv6.give_back()
     del k.net.spaces[net.addr]

@@ -43,6 +43,16 @@ class Qdisc(Protocol):
         """It is taken off."""
 
 
+class KernelSock(Protocol):
+    """A sock that the kernel has made for itself (sock.py's Sock)."""
+
+    addr: int
+
+    def free(self) -> None:
+        """The namespace ends."""
+        ...
+
+
 class Event(Enum):
     """enum netdev_cmd."""
 
@@ -335,6 +345,7 @@ class Net:
         self.conf_default: dict[str, dict[str, int]] = {}
         self.neigh_default: dict[str, dict[str, int]] = {}
         self.sockets = 0  # that keep it
+        self.kernel_socks: list[KernelSock] = []  # of netlink, once they were looked at
         self.sysfs: SuperBlock | None = None  # what a sysfs mounted in it is, but for the first namespace
         self.gone = False
         self.dev_base_seq = 1

@@ -228,6 +228,11 @@ class Sock:
         common.skc_net.net = net.addr
         self.view.sk_protocol = protocol
         self.view.sk_type = type_
+        forever = (1 << 8 * k.arch.word - 1) - 1  # MAX_SCHEDULE_TIMEOUT
+        for member, value in (("sk_rcvlowat", 1), ("sk_rcvtimeo", forever), ("sk_sndtimeo", forever)):
+            self.view[member] = value
+        if self.inet is not None and k.types.has_member("struct inet_sock", "uc_ttl"):
+            self.inet.uc_ttl, self.inet.mc_ttl, self.inet.pmtudisc = self.uc_ttl, self.mc_ttl, self.pmtudisc
         self.view.sk_rcvbuf = self.rcvbuf
         self.view.sk_sndbuf = self.sndbuf
         if "sk_alloc_security" in k.security_hooks.watched:

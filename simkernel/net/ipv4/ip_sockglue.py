@@ -178,6 +178,12 @@ def _set_tos(k: NetKernel, sk: Sock, data: bytes) -> int:
     return 0
 
 
+def _show(sk: Sock, member: str, value: int) -> None:
+    """In struct inet_sock, where programs read it."""
+    if sk.inet is not None and sk.k.types.has_member("struct inet_sock", member):
+        sk.inet[member] = value
+
+
 def _set_ttl(k: NetKernel, sk: Sock, data: bytes) -> int:
     if not data:
         return -EINVAL
@@ -185,6 +191,7 @@ def _set_ttl(k: NetKernel, sk: Sock, data: bytes) -> int:
     if value != -1 and not 1 <= value <= 255:
         return -EINVAL
     sk.uc_ttl = value
+    _show(sk, "uc_ttl", value)
     return 0
 
 
@@ -200,6 +207,7 @@ def _set_discover(k: NetKernel, sk: Sock, data: bytes) -> int:
     if not 0 <= value <= 5:
         return -EINVAL
     sk.pmtudisc = value
+    _show(sk, "pmtudisc", value)
     return 0
 
 
@@ -218,6 +226,7 @@ def _set_mc_ttl(k: NetKernel, sk: Sock, data: bytes) -> int:
     if not 0 <= value <= 255:
         return -EINVAL
     sk.mc_ttl = value
+    _show(sk, "mc_ttl", value)
     return 0
 
 

@@ -172,6 +172,7 @@ def tcp_write_xmit(k: NetKernel, sk: int, mss_now: int, nonagle: int, push_one: 
         yield from transmit(k, sock, ACK | PSH, data)
         if k.net.socks.get(sk) is not sock:  # the answer ended it
             return 0
+    sock.store()  # what was counted of them
     if sock.fin_wanted and not sock.unsent:
         sock.fin_wanted = False
         yield from transmit(k, sock, FIN | ACK)

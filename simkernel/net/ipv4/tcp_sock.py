@@ -165,9 +165,9 @@ class TcpSock(Sock):
         self.timers = k.timers
         self.writers = writers(k.types)
         self.written = [0] * len(self.writers)
-        self.unsent = bytearray()
+        self.unsent: bytearray = bytearray()
         self.rx_opt: RxOpt = RxOpt()
-        self.path_mtu = 0  # icsk_pmtu_cookie
+        self.path_mtu: int = 0  # icsk_pmtu_cookie
         self.mss: int = TCP_MSS_DEFAULT  # mss_cache: bytes of data in a segment
         self.advmss: int = TCP_MSS_DEFAULT  # what the peer is told
         self.rcv_mss: int = 0  # how large its segments are
@@ -177,7 +177,9 @@ class TcpSock(Sock):
         self.rcv_wnd: int = 0  # what was told last, and where that was
         self.rcv_wup: int = 0
         self.rcv_ssthresh: int = 0
-        self.rcvq_space = self.rcvq_copied = self.rcvq_ns = self.rcv_rtt_us = 0
+        self.rcvq_space: int = 0
+        self.rcv_rtt_us: int = 0
+        self.rcvq_copied = self.rcvq_ns = 0
         self.rcv_rtt_last_tsecr = 0
         self.tsoffset: int = 0
         self.snd_sml: int = 0  # the end of the last small segment
@@ -224,7 +226,10 @@ class TcpSock(Sock):
         self.segs_out: int = 0
         self.data_segs_in: int = 0
         self.data_segs_out: int = 0
-        self.bytes_sent = self.bytes_retrans = self.rcv_ooopack = self.min_rtt_us = 0
+        self.bytes_sent: int = 0
+        self.bytes_retrans: int = 0
+        self.rcv_ooopack: int = 0
+        self.min_rtt_us = 0
         self.last_sent_ns: int = k.clock.now_ns
         self.last_received_ns = self.last_ack_ns = self.last_sent_ns
         self.overflowed_ns: int | None = None  # of a listener: when it gave a SYN cookie last
@@ -385,6 +390,10 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("packets_out", lambda sk: len(sk.sent)),
     ("total_retrans", lambda sk: sk.total_retrans),
     ("bytes_acked", lambda sk: sk.bytes_acked),
+    ("bytes_sent", lambda sk: sk.bytes_sent),
+    ("bytes_retrans", lambda sk: sk.bytes_retrans),
+    ("rcv_ooopack", lambda sk: sk.rcv_ooopack),
+    ("write_seq", lambda sk: sk.snd_nxt + len(sk.unsent) & U32_MAX),
     ("segs_in", lambda sk: sk.segs_in),
     ("segs_out", lambda sk: sk.segs_out),
     ("data_segs_in", lambda sk: sk.data_segs_in),
@@ -396,6 +405,10 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("urg_data", lambda sk: sk.urg_data),
     ("urg_seq", lambda sk: sk.urg_seq),
     ("lsndtime", lambda sk: (INITIAL_JIFFIES + sk.last_sent_ns // TICK_NSEC) & U32_MAX),
+    ("rcvq_space.space", lambda sk: sk.rcvq_space),
+    ("rcv_rtt_est.rtt_us", lambda sk: sk.rcv_rtt_us),
+    ("inet_conn.icsk_pmtu_cookie", lambda sk: sk.path_mtu),
+    ("inet_conn.icsk_ack.rcv_mss", lambda sk: sk.rcv_mss),
     ("inet_conn.icsk_rto", lambda sk: sk.rto_ns // TICK_NSEC),
     ("inet_conn.icsk_rto_min", lambda sk: sk.rto_min_ns // TICK_NSEC),
     ("inet_conn.icsk_delack_max", lambda sk: sk.delack_max_ns // TICK_NSEC),

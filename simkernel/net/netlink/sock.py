@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_BROADCAST, CAP_SYS_ADMIN
 from arch.abi.errno import (
@@ -61,7 +61,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.extack import Refusal
-from simkernel.net.core.netns import Net
+from simkernel.net.core.netns import KernelSock, Net
 from simkernel.net.core.security import about_data
 from simkernel.net.core.sock import ProtoOps, Sock, Socket, sleep, until
 from simkernel.net.face import NetKernel, current_net
@@ -133,7 +133,7 @@ class NetlinkSock(Sock):
 
     @property
     def portid(self) -> int:
-        """Its address; 0: none yet."""
+        """Its address; 0: none yet, or the kernel."""
         return self._portid
 
     @portid.setter
@@ -207,6 +207,26 @@ def broadcast(
 def _others(k: NetKernel, net: Net, protocol: int) -> dict[int, NetlinkSock]:
     found = (sk for sk in k.net.netlink if isinstance(sk, NetlinkSock) and sk.protocol == protocol and sk.net is net)
     return {sk.portid: sk for sk in found if sk.portid}
+
+
+class KernelNetlinkSock(NetlinkSock):
+    """What netlink_kernel_create() makes: messages to a protocol go to its handler, so nobody looks for it but to show it."""
+
+    def __init__(self, k: NetKernel, net: Net, protocol: int) -> None:
+        super().__init__(k, net, SOCK_DGRAM, protocol)
+        k.net.netlink.remove(self)
+
+
+OF_EVERY_NET = (0, 4, 9, 10, 15, 16)  # NETLINK_ROUTE, _SOCK_DIAG, _AUDIT, _FIB_LOOKUP, _KOBJECT_UEVENT, _GENERIC
+OF_THE_FIRST = (0, 4, 7, 9, 10, 11, 15, 16)  # and NETLINK_SELINUX, _CONNECTOR
+
+
+def kernel_socks(k: NetKernel, net: Net) -> Sequence[KernelSock]:
+    """The kernel's own sock of each protocol, which are made when somebody first asks."""
+    if not net.kernel_socks:
+        protocols = OF_THE_FIRST if net is k.net.init else OF_EVERY_NET
+        net.kernel_socks += [KernelNetlinkSock(k, net, protocol) for protocol in protocols]
+    return net.kernel_socks
 
 
 @kernel_function(

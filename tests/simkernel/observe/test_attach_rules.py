@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import simkernel
-from arch.abi.errno import E2BIG, EBUSY, EEXIST, EINVAL, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EBUSY, EEXIST, EINVAL, ENOTSUPP, EOPNOTSUPP
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.isa.asm import assemble
@@ -104,3 +104,46 @@ def test_kprobe_multi_is_a_matter_of_the_configuration() -> None:
         assert ("CONFIG_FPROBE=y\n" in text) == bool(config)
         assert ("# CONFIG_FPROBE is not set\n" in text) == (not config)
         assert "CONFIG_BPF_LSM=y\n" in text
+
+
+def test_a_trampoline_hands_on_six_arguments_until_6_6() -> None:
+    """arch_prepare_bpf_trampoline() of x86: asked of Linux 6.1 with a function of eight."""
+    t = Tool()
+    assert t.open(t.tracing(uapi.BPF_TRACE_FENTRY, "ip6_xmit")) == -ENOTSUPP
+    assert t.open(t.tracing(uapi.BPF_TRACE_FENTRY, "icmp6_send")) == 0
+
+
+def test_an_element_that_is_a_typedef_is_no_struct() -> None:
+    """btf_struct_walk() looks at the element's type as it is: `atomic_long_t count[]` of struct mm_rss_stat, as on Linux 6.1."""
+    t = Tool()
+    btf = t.machine.kernel.observer.vmlinux_btf
+    assert btf is not None
+    types = t.machine.kernel.types
+    mm, rss = types.offsetof("struct task_struct", "mm"), types.offsetof("struct mm_struct", "rss_stat")
+    source = f"""
+      call bpf_get_current_task_btf
+      r1 = *(u64 *)(r0 +{mm})
+      r2 = *(u64 *)(r1 +{rss})
+      r0 = 0
+      exit
+    """
+    fd, log = t.task.prog_load(
+        uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, encode(assemble(source), t.task.byteorder), log_level=1, log_size=4096
+    )
+    assert fd == -EINVAL and "Type 'atomic_long_t' is not a struct" in log
+
+
+def test_what_a_task_weighs_is_in_its_struct() -> None:
+    """task->se.load by its nice value, timer slack and references: as programs read them on Linux 6.1."""
+    machine = simkernel.boot()
+    task = machine.kernel.tasks.by_pid[machine.session.syscalls.syscall("getpid")]
+    read = machine.kernel.mirror.get_field
+    assert read(task.addr, "task_struct", "se.load.weight") == 1024 << 10
+    assert read(task.addr, "task_struct", "se.load.inv_weight") == 4194304
+    assert machine.session.syscalls.syscall("setpriority", 0, 0, 5) == 0
+    assert read(task.addr, "task_struct", "se.load.weight") == 335 << 10
+    assert read(task.addr, "task_struct", "se.load.inv_weight") == 12820798
+    assert read(task.addr, "task_struct", "timer_slack_ns") == 50_000
+    assert machine.session.syscalls.syscall("prctl", 29, 7, 0, 0, 0) == 0  # PR_SET_TIMERSLACK
+    assert read(task.addr, "task_struct", "timer_slack_ns") == 7
+    assert read(task.cred.addr, "cred", "user_ns") == machine.kernel.vfs.init_user_ns

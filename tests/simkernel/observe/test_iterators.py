@@ -8,6 +8,7 @@ import pytest
 
 import simkernel
 from arch.abi.errno import E2BIG, EACCES, EAGAIN, EBADF, EINVAL, EIO
+from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import Btf, BtfType, Kind, Member
@@ -259,6 +260,46 @@ def test_a_pinned_map_shows_its_elements_by_their_types(tool: Tool) -> None:
     assert pinned(percpu, (number, number), 4, {}, "p") == (warning + lines, 0)
     assert pinned(array, (0, 0), 4, {}, "untyped") == (b"", -EIO)
     assert pinned(uapi.BPF_MAP_TYPE_QUEUE, (0, 0), 4, {}, "queue") == (b"", -EIO)
+
+
+def test_the_kernels_own_netlink_sockets_are_there_too() -> None:
+    """By protocol, as /proc/net/netlink shows them on Linux 6.1."""
+    tool = Tool()
+    at = tool.offset("sock", "sk_protocol")
+    prog = tool.load("netlink", f"r3 = *(u16 *)(r7 +{at})")
+    assert tool.read(prog) == [0, 4, 7, 9, 10, 11, 15, 16]
+    mine = tool.calls.syscall("socket", 16, 3, 4)
+    assert tool.read(prog) == [0, 4, 4, 7, 9, 10, 11, 15, 16]
+    text, _ = tool.text("/proc/net/netlink")
+    assert [int(line.split()[1]) for line in text.decode().splitlines()[1:]] == [0, 4, 4, 7, 9, 10, 11, 15, 16]
+    tool.task.close(mine)
+
+
+def test_connections_that_wait_for_their_end_are_walked() -> None:
+    """A closed connection's struct inet_timewait_sock: the iterator of Linux 6.1 shows it behind the others."""
+    tool = Tool()
+    state = tool.offset("sock_common", "skc_state")
+    prog = tool.load("tcp", f"r3 = *(u8 *)(r7 +{state})")
+    calls = tool.calls
+    name = calls.alloc(16)
+    calls.write(name, b"\2\0\x1e\x61\x7f\0\0\1" + bytes(8))
+    listener = calls.syscall("socket", 2, 1, 0)
+    assert not calls.syscall("bind", listener, name, 16) and not calls.syscall("listen", listener, 1)
+    client = calls.syscall("socket", 2, 1, 0)
+    assert not calls.syscall("connect", client, name, 16)
+    server = calls.syscall("accept4", listener, 0, 0, 0)
+    assert sorted(tool.read(prog)) == [1, 1, 10]
+    for fd in (client, server, listener):
+        tool.task.close(fd)
+    assert tool.read(prog) == [6]
+
+
+def test_maps_tell_who_holds_them_and_where_they_are() -> None:
+    """struct bpf_map: the walk holds one reference more; no map asks for a node unless it says so."""
+    tool = Tool()
+    for member, wanted in (("numa_node", U32_MAX), ("refcnt", 2)):
+        prog = tool.load("bpf_map", f"r3 = *(u32 *)(r7 +{tool.offset('bpf_map', member)})")
+        assert set(tool.read(prog)) == {wanted}
 
 
 def test_routes_of_ipv6_are_those_of_proc(tool: Tool) -> None:
