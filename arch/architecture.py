@@ -171,6 +171,8 @@ class Architecture:
     trap_fields: Mapping[str, str | None] = field(default_factory=dict)  # "error_code"/"orig" -> pt_regs field
     kprobes_on_ftrace: str | None = None  # first version with CONFIG_KPROBES_ON_FTRACE; None: there is none
     ftrace_ip_offset: int | None = None  # kprobe_ip_offset of those; None: the same
+    # How many arguments a BPF trampoline hands on, and since when it has those on the stack, too; None: all.
+    trampoline_arguments: tuple[int, str] | None = None
     bpf_jit: bool = False  # bpf/jit/ has this CPU's compiler
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).

@@ -159,6 +159,7 @@ def _prepare(cpu: object) -> None:
 
 ARCHITECTURE = Architecture(
     name="arm64",
+    trampoline_arguments=(8, "6.16"),
     machine="aarch64",
     srcarch="arm64",
     calls=CallFacts(

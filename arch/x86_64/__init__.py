@@ -203,6 +203,7 @@ def _prepare(cpu: object) -> None:
 
 ARCHITECTURE = Architecture(
     name="x86_64",
+    trampoline_arguments=(6, "6.6"),
     machine="x86_64",
     srcarch="x86",
     calls=CallFacts(

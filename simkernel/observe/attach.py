@@ -45,10 +45,6 @@ TRAMPOLINE_KINDS = {
 }
 
 
-# By CPU: how many arguments a trampoline hands on, and since when it has those on the stack, too.
-TRAMPOLINE_ARGUMENTS = {"x86_64": (6, "6.6"), "arm64": (8, "6.16")}
-
-
 class Attached:
     """A program on a perf event: the tracing floor's AttachedProgram."""
 
@@ -223,7 +219,9 @@ class Attachments:
 
     def _must_fit(self, symbol: str) -> None:
         """arch_prepare_bpf_trampoline(): arguments on the stack came later.  ENOTSUPP."""
-        most, until = TRAMPOLINE_ARGUMENTS.get(self.k.arch.name, (uapi.MAX_BPF_FUNC_ARGS, ""))
+        if self.k.arch.trampoline_arguments is None:
+            return
+        most, until = self.k.arch.trampoline_arguments
         declared = self.k.text.functions.get(symbol)
         if declared is not None and not declared[2] and len(declared[1].params) > most and self.k.version.before(until):
             raise KernelError(ENOTSUPP, f"{symbol} has more arguments than registers")
