@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.internal import NUMA_NO_NODE
 from arch.abi.limits import KMALLOC_MAX_SIZE
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
@@ -31,7 +32,6 @@ from tracing.face import KernelMem
 
 PCPU_MIN_UNIT_SIZE = 32 << 10
 BPF_F_ACCESS_MASK = uapi.BPF_F_RDONLY | uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRONLY | uapi.BPF_F_WRONLY_PROG
-NUMA_NO_NODE = -1
 SPIN_LOCK_SIZE = 4  # struct bpf_spin_lock
 TIMER_SIZE = 16  # struct bpf_timer
 KPTR_SIZE = 8
