@@ -17,11 +17,14 @@ LARGEST_FRAME = 8192  # bytes; every architecture's, with what aligning takes, i
 
 
 class Action(Protocol):
-    """struct k_sigaction."""
+    """struct k_sigaction, which does not change."""
 
-    handler: int
-    flags: int
-    restorer: int
+    @property
+    def handler(self) -> int: ...
+    @property
+    def flags(self) -> int: ...
+    @property
+    def restorer(self) -> int: ...
 
 
 class SignalInfo(Protocol):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from arch.abi.signal import SIG_DFL, SIG_IGN, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP
 from simkernel.kernel.user import User
@@ -118,20 +119,17 @@ def _left(info: SigInfo) -> SigInfo:
     return info
 
 
-class SigAction:
-    """struct k_sigaction.  Never changed: tables of actions, of which a fork makes one, share it."""
+class SigAction(NamedTuple):
+    """struct k_sigaction.  It cannot change: tables of actions, of which a fork makes one, share it."""
 
-    __slots__ = ("flags", "handler", "mask", "restorer")
-
-    def __init__(self, handler: int = 0, flags: int = 0, mask: int = 0, restorer: int = 0) -> None:
-        self.handler = handler
-        self.flags = flags
-        self.mask = mask
-        self.restorer = restorer
+    handler: int = 0
+    flags: int = 0
+    mask: int = 0
+    restorer: int = 0
 
     def handled_by(self, handler: int) -> SigAction:
         """The same with another handler."""
-        return SigAction(handler, self.flags, self.mask, self.restorer)
+        return self._replace(handler=handler)
 
 
 def after_exec(action: SigAction) -> SigAction:

@@ -27,7 +27,7 @@ class Bytes:
         return int.from_bytes(self.read(addr, size), self.byteorder)
 
     def write_uint(self, addr, size, value):
-        self.write(addr, value.to_bytes(size, self.byteorder))
+        self.write(addr, (value & (1 << 8 * size) - 1).to_bytes(size, self.byteorder))
 
 
 TEXT = """

@@ -9,6 +9,7 @@ from bpf import uapi
 from bpf.verifier.context import ctx, ctx_layout
 from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.domain import types as t
+from bpf.versions.verifier_rules import rules_of
 
 
 @dataclass
@@ -21,6 +22,10 @@ class Prog:
     pt_regs_size: int = 168
     user_regs_size: int = 168
     attach_prog: object = None
+
+    @property
+    def rules(self):
+        return rules_of(self.version)
 
 
 def access(kind, layout, field, size, write=False, at=0, **more):
@@ -105,10 +110,12 @@ def test_older_kernels_lack_fields():
 
 
 def test_tracing_contexts():
-    def ok(kind, off, size, write=0):
-        return ctx.is_valid_access(Prog(getattr(uapi, f"BPF_PROG_TYPE_{kind}")), off, size, write, AccessInfo())
+    def ok(kind, off, size, write=0, **more):
+        prog = Prog(getattr(uapi, f"BPF_PROG_TYPE_{kind}"), **more)
+        return ctx.is_valid_access(prog, off, size, write, AccessInfo())
 
     assert ok("KPROBE", 160, 8) and not ok("KPROBE", 168, 8) and not ok("KPROBE", 0, 8, 1)
+    assert ok("KPROBE", 0, 8, 1, version=KernelVersion.parse("6.18"))
     assert ok("TRACEPOINT", 8, 8) and not ok("TRACEPOINT", 0, 8) and not ok("TRACEPOINT", 8192, 8)
     assert ok("RAW_TRACEPOINT", 88, 8) and not ok("RAW_TRACEPOINT", 96, 8)
     assert ok("PERF_EVENT", 168, 1) and ok("PERF_EVENT", 176, 4) and not ok("PERF_EVENT", 8, 4)

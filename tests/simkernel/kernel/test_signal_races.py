@@ -10,7 +10,7 @@ from arch.abi.signal import SIGKILL, SIGSEGV, SIGUSR1
 from arch.errors import KernelError
 from simkernel.fs.pipe import PipeBuffer
 from simkernel.fs.rootfs import add_file
-from simkernel.kernel.sigpending import SigInfo
+from simkernel.kernel.sigpending import SigAction, SigInfo
 from simkernel.machine import boot
 
 PROGRAMS = Path(__file__).parent / "programs" / "signals"
@@ -59,7 +59,7 @@ def test_a_driven_call_is_restarted():
     fds = task.alloc(8)
     assert task.syscall("pipe2", fds, 0) == 0
     reader = int.from_bytes(task.read(fds, 4), "little")
-    task.task.signal.actions[SIGUSR1].handler = 0x1000
+    task.task.signal.actions[SIGUSR1] = SigAction(0x1000)
     pipe = task.task.files.fds[reader].f_inode.i_pipe
     began, left = [], []
 
@@ -103,8 +103,7 @@ def test_no_room_below_the_stack_pointer(arch, sp):
     """Nothing of it is below address 0."""
     task = boot(arch=arch).user_task()
     k = task.k
-    action = task.task.signal.actions[SIGUSR1]
-    action.handler = 0x1000
+    action = SigAction(0x1000)
     k.signals.delivering = SigInfo(SIGUSR1)
     k.regs.set(task.task.regs, k.arch.stack_pointer, sp)
     k.current = task.task
