@@ -210,6 +210,9 @@ class Emulator:
                 ucc.UC_HOOK_INSN, address["insn"], self._block, 1, 0, ctypes.c_int(self.facts.syscall_insn_hook)
             )
 
+        for index, (insn, _) in enumerate(self.facts.counter_insns):
+            self._add_hook(ucc.UC_HOOK_INSN, address[f"counter{index}"], self._block, 1, 0, ctypes.c_int(insn))
+
     def _add_hook(self, kind: int, function: int, data: int, begin: int, end: int, *more: Any) -> int:
         hook = ctypes.c_size_t()
         err = self._uc_hook_add(

@@ -22,6 +22,7 @@ from arch.tracefacts import TraceFacts
 from arch.x86_64 import ENTRY as ENTRY_64
 from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
 from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
+from arch.x86_64.rdrand import take_away
 
 _UC = {
     name: getattr(x86, "UC_X86_REG_" + name.upper())
@@ -44,6 +45,7 @@ EMULATOR = EmulatorFacts(
     target_register="esi",
     argument_registers=("eax", "edx", "ecx"),
     syscall_intno=0x80,
+    counter_insns=((x86.UC_X86_INS_RDTSC, ("eax", "edx")), (x86.UC_X86_INS_RDTSCP, ("eax", "edx", "ecx"))),
     hypercall_intno=0x81,
     trap_roles=TRAP_ROLES,
     user_context=True,
@@ -113,6 +115,7 @@ def _prepare(cpu: object) -> None:
     table[13] = descriptor(0xC93)  # kernel data
     table[14] = descriptor(0xCFB)  # user code
     table[15] = descriptor(0xCF3)  # user data
+    take_away(cpu.uc._uch.value)
     cpu.gdt = cpu.mem.alloc_pages(1)
     cpu.mem.write(cpu.gdt, b"".join(table))
     cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, cpu.gdt, 255, 0))

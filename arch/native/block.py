@@ -88,9 +88,10 @@ class Word(enum.IntEnum):
     ENTRY_IP = enum.auto()  # address of the function that its probe is on
     CONTEXT_TAKEN = enum.auto()  # 1: a program that native code started stands on the first array of arguments
     FIRING = enum.auto()  # host address of the words of the handler that runs it; 0: none does
+    CYCLES = enum.auto()  # what the time stamp counter last said (x86)
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
-    END = 80
-    VALUES = 80  # MAX_REGISTERS values read from registers
+    END = 88
+    VALUES = 88  # MAX_REGISTERS values read from registers
     SCRATCH = VALUES + MAX_REGISTERS  # values written to registers
     TOTAL = SCRATCH + MAX_REGISTERS
 

@@ -45,10 +45,11 @@ class Generator(TlbWriter, FrameWriter, CallWriter, ShortcutWriter, TrapWriter, 
             self.invalid(),
         ]
         parts += [self.insn(), self.probe(), self.probes(), self.run(), self.fetch(), self.load(), self.restore()]
+        parts += [self.counter(index) for index in range(len(self.facts.counter_insns))]
         parts += [self.save(), self.read_register(), self.write_register(), self.switch_stack()]
         parts += [self.builtin(name, arguments, result) for name, arguments, result in BUILTINS]
         intrinsics = C_DECLARATIONS + "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
-        intrinsics += "declare i64 @llvm.umin.i64(i64, i64)\n"
+        intrinsics += "".join(f"declare i64 @llvm.u{word}.i64(i64, i64)\n" for word in ("min", "max"))
         intrinsics += "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
         return intrinsics + "\n".join(parts)
 
@@ -62,7 +63,8 @@ class Trampolines:
         text = lambda: Generator(facts, layout, word, big_endian).module()  # noqa: E731
         self._code = machine_code("trampolines", name, text, c_symbols())
         names = ("fill", "block", "intr", "invalid", "insn", "probes")
-        self.address = {name: self._code.address(name) for name in names}
+        counters = [f"counter{index}" for index in range(len(facts.counter_insns))]
+        self.address = {name: self._code.address(name) for name in (*names, *counters)}
         word_t = ctypes.c_uint64
         self.run = self._python("run", word_t, word_t)
         self.enter = self._python("enter", None, *[word_t] * 6)

@@ -46,6 +46,8 @@ class EmulatorFacts:
     marker_register: int = 0  # unicorn's number of the first debug register (x86)
     syscall_insn_hook: int = 0  # unicorn instruction number (x86 syscall)
     syscall_insn_size: int = 0  # bytes to add to the pc that the hook sees
+    # The time stamp counter (x86): instruction numbers and the registers it goes to, the lower half first.
+    counter_insns: tuple[tuple[int, tuple[str, ...]], ...] = ()
     syscall_pc_after: bool = True  # intr hook sees the pc after the instruction
     trap_pc_adjust: dict[int, int] = field(default_factory=dict)  # intno -> added to pc in pt_regs
     invalid_pc_adjust: int = 0
