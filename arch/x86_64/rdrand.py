@@ -14,10 +14,8 @@ _EDX, _ECX, _EBX = 0x078BFBFD, 0xC6D82203, 0x389  # FEAT_1_EDX, FEAT_1_ECX and F
 RDRAND = 1 << 30  # CPUID_EXT_RDRAND; it stands for rdseed, too
 _WORDS = struct.Struct("<3Q")
 _SIGNATURE = _WORDS.pack(_EDX, _ECX, _EBX)
-_ENGINE_BYTES, _CPU_BYTES = (
-    8192,
-    65536,
-)  # bytes in which the engine's pointer to the CPU, and in the CPU the words are looked for
+# Where the engine's pointer to the CPU is looked for, and there the words.
+_ENGINE_BYTES, _CPU_BYTES = 8192, 65536
 
 
 def _read(memory: int, address: int, size: int) -> bytes:
@@ -33,9 +31,8 @@ def _pointers(memory: int, engine: int) -> list[int]:
     return list(struct.unpack(f"<{len(data) // 8}Q", data[: len(data) & -8]))
 
 
-_places: list[
-    tuple[int, int]
-] = []  # which of the engine's words points to the CPU, and where the features are from there
+# Which of the engine's words points to the CPU, and where the features are from there.
+_places: list[tuple[int, int]] = []
 
 
 def _find(memory: int, engine: int) -> int:

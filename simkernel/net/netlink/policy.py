@@ -137,6 +137,7 @@ def _too_long(value: bytes, size: int) -> bool:
 
 
 U8, U16, U32, U64, S32 = Rule(Kind.U8), Rule(Kind.U16), Rule(Kind.U32), Rule(Kind.U64), Rule(Kind.S32)
+ADDRESS4, ADDRESS6 = Rule(Kind.LEAST, 4), Rule(Kind.LEAST, 16)
 NESTED, FLAG = Rule(Kind.NESTED), Rule(Kind.FLAG)
 IN6 = Rule(Kind.LEAST, 16)
 HARDWARE = Rule(Kind.BINARY, 32)  # MAX_ADDR_LEN

@@ -35,13 +35,12 @@ from simkernel.net.ipv4.route import simple_output
 from simkernel.net.netlink.link import CHANGERS, CHECKS, MAKERS, Check, Wanted, prepare, valid_ether
 from simkernel.net.netlink.link_fill import INFO
 from simkernel.net.netlink.message import Wire
-from simkernel.net.netlink.policy import FLAG, U8, U16, U32, Kind, Policy, Rule
+from simkernel.net.netlink.policy import ADDRESS4, FLAG, U8, U16, U32, Policy
 from simkernel.net.tunnels.ip_gre import header_bytes, to_gre_flags, to_tunnel_flags
 from simkernel.net.tunnels.ip_tunnel import ETHERNET_HEADER, IpTunnel, ip_tunnel
 
 ETH_DATA_LEN, IPV4_MIN_MTU = 1500, 68
 IPPROTO_MPLS = 137
-ADDRESS4, ADDRESS6 = Rule(Kind.LEAST, 4), Rule(Kind.LEAST, 16)
 GRE_POLICY: Policy = {
     tun.IFLA_GRE_LINK: U32, tun.IFLA_GRE_IFLAGS: U16, tun.IFLA_GRE_OFLAGS: U16, tun.IFLA_GRE_IKEY: U32, tun.IFLA_GRE_OKEY: U32,
     tun.IFLA_GRE_LOCAL: ADDRESS4, tun.IFLA_GRE_REMOTE: ADDRESS4, tun.IFLA_GRE_TTL: U8, tun.IFLA_GRE_TOS: U8,

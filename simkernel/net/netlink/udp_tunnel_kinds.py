@@ -15,13 +15,12 @@ from simkernel.net.ipv6.addr import is_group, is_link_local
 from simkernel.net.netlink.link import CHANGERS, CHECKS, MAKERS, Wanted, prepare, valid_ether
 from simkernel.net.netlink.link_fill import INFO
 from simkernel.net.netlink.message import Wire
-from simkernel.net.netlink.policy import FLAG, U8, U16, U32, Kind, Policy, Rule
+from simkernel.net.netlink.policy import ADDRESS4, ADDRESS6, FLAG, U8, U16, U32, Kind, Policy, Rule
 from simkernel.net.tunnels import geneve, vxlan
 from simkernel.net.tunnels.geneve import GENEVE6_HEADROOM, GENEVE_HEADROOM, GeneveConfig
 from simkernel.net.tunnels.udp_tunnel import any_of, way_to
 from simkernel.net.tunnels.vxlan import VXLAN6_HEADROOM, VXLAN_HEADROOM, VxlanConfig
 
-ADDRESS4, ADDRESS6 = Rule(Kind.LEAST, 4), Rule(Kind.LEAST, 16)
 VXLAN_POLICY: Policy = {
     tun.IFLA_VXLAN_ID: U32, tun.IFLA_VXLAN_GROUP: ADDRESS4, tun.IFLA_VXLAN_GROUP6: ADDRESS6, tun.IFLA_VXLAN_LINK: U32,
     tun.IFLA_VXLAN_LOCAL: ADDRESS4, tun.IFLA_VXLAN_LOCAL6: ADDRESS6, tun.IFLA_VXLAN_TOS: U8, tun.IFLA_VXLAN_TTL: U8,
