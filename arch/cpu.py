@@ -75,6 +75,7 @@ class Cpu(TaskState, ProbePoints):
         self._enter_capacity = 0
         self._enter_table: Any = None
         self._trap: tuple[str, int] | None = None
+        self._on_fault: Callable[[int, int], int] | None = None
         super().__init__(arch, phys, mem, version)
 
     # -- kernel functions ----------------------------------------------------------------------------------
@@ -99,6 +100,11 @@ class Cpu(TaskState, ProbePoints):
         self._enter_capacity = capacity
         self.words[Word.ENTER_TABLE] = ctypes.addressof(table)
         self.words[Word.ENTER_SIZE] = capacity
+
+    def take_faults(self, handler: Callable[[int, int], int] | None) -> None:
+        """Let handler(error code, address) mend page faults of user mode; 0 has the kernel entered for one, as without it."""
+        self._on_fault = handler
+        self.words[Word.ON_FAULT] = 0 if handler is None else id(handler)
 
     def stack_argument(self, n: int) -> int:
         """In on_enter: the n-th argument (from 0) of those that did not fit in registers."""

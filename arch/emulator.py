@@ -19,7 +19,7 @@ from arch.libraries import check_library
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
 from arch.native import WINDOW_SIZE, Block, Reason, Word, trampolines
-from arch.native.shortcuts import PASSED
+from arch.native.shortcuts import READ_ARGUMENTS
 from arch.support import Support
 
 unicorn: Any = _unicorn  # its annotations do not hold under strict typing
@@ -130,9 +130,9 @@ class Emulator:
                 pointers[i] = ctypes.addressof(self._blobs[name])
         self._table(Word.WRITE_IDS, Word.WRITE_PTRS, [0] * len(regs.names), 0)
         abi, fill = self.arch.syscall_abis[0], self.facts.syscall_fill
-        fields = [(self.layout.fields[field].register or fill.get(field)) for field in abi.args[:PASSED]]
+        fields = [(self.layout.fields[field].register or fill.get(field)) for field in abi.args[:READ_ARGUMENTS]]
         arguments = [ids[str(name)] for name in fields if name is not None]
-        if len(arguments) == PASSED:  # s390x answers no system call in the hook
+        if len(arguments) == READ_ARGUMENTS:  # s390x answers no system call in the hook
             copies = regs.syscall_copies
             self._table(Word.SYSCALL_IDS, Word.SYSCALL_PTRS, arguments + [ids[source] for _, source in copies], values)
             written = [self.facts.result_register, *(target for target, _ in copies)]

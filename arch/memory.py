@@ -395,6 +395,10 @@ class KernelMemory:
         self.live_bytes += cls
         return addr
 
+    def has_free(self, size: int) -> bool:
+        """alloc() of such a small object would take one that was used before, so that free() leaves all as it was."""
+        return size <= SIZE_CLASSES[-1] and bool(self._free_lists[_CLASS_OF[size - 1]])
+
     def _from_class(self, cls: int) -> int:
         free = self._free_lists[cls]
         if not free:

@@ -533,6 +533,7 @@ def boot(
     from simkernel.fs import proc_irq, proc_keys, proc_locks
     from simkernel.fs.hostfs import install_binds
     from simkernel.fs.shortcuts import shortcuts
+    from simkernel.fs.stat_shortcuts import stat_shortcuts
     from simkernel.observe.shortcuts import shortcuts as bpf_shortcuts
 
     k = Kernel(
@@ -543,6 +544,7 @@ def boot(
         subsystem.install(k)
     install_binds(k.vfs, shown)
     k.shortcuts.add(shortcuts(k))
+    k.shortcuts.add(stat_shortcuts(k))
     k.shortcuts.add(bpf_shortcuts(k.version))
     keep_types(k.arch, k.version)
     if strace is not None:

@@ -7,13 +7,17 @@ arch/NAME/files.py.  asm-generic/{stat,statfs,fcntl}.h, linux/stat.h.  Bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Literal
 
 from arch.records import dataclass
 
+NUMBER_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # struct's codes by size
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Record:
     """A user-visible structure: total size and its fields."""
 
@@ -31,12 +35,27 @@ class Record:
 
     def pack(self, values: Mapping[str, int], byteorder: Literal["little", "big"]) -> bytes:
         """The bytes; fields without a value and padding are zero."""
-        out = bytearray(self.size)
-        for offset, size, field in self.rows:
-            value = values.get(field, 0)
-            if value:
-                out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, byteorder)
-        return bytes(out)
+        pack, get = self._little if byteorder == "little" else self._big, values.get
+        return pack(*[get(field, 0) & mask for field, mask in self._masks])
+
+    @cached_property
+    def _masks(self) -> list[tuple[str, int]]:
+        return [(field, (1 << 8 * size) - 1) for _, size, field in self.rows]
+
+    @cached_property
+    def _little(self) -> Callable[..., bytes]:
+        return self._packer("<")
+
+    @cached_property
+    def _big(self) -> Callable[..., bytes]:
+        return self._packer(">")
+
+    def _packer(self, order: str) -> Callable[..., bytes]:
+        text, end = order, 0
+        for offset, size, _ in self.rows:
+            text += f"{offset - end}x{NUMBER_CODES[size]}"
+            end = offset + size
+        return struct.Struct(f"{text}{self.size - end}x").pack
 
     def unpack(self, data: bytes, byteorder: Literal["little", "big"]) -> dict[str, int]:
         """Unsigned values of all fields."""

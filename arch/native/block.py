@@ -77,7 +77,7 @@ class Word(enum.IntEnum):
     BUSY_CPUS = enum.auto()  # among how many the time is divided
     SYSCALLS = enum.auto()  # host address of (native function, its data) by number of the system call; 0: none
     SYSCALLS_SIZE = enum.auto()  # how many there are
-    SYSCALL_IDS = enum.auto()  # register tables of system calls: three arguments, then what else is read
+    SYSCALL_IDS = enum.auto()  # register tables of system calls: four arguments, then what else is read
     SYSCALL_PTRS = enum.auto()
     RESULT_IDS = enum.auto()  # the result, then what else is written
     RESULT_PTRS = enum.auto()
@@ -89,6 +89,7 @@ class Word(enum.IntEnum):
     CONTEXT_TAKEN = enum.auto()  # 1: a program that native code started stands on the first array of arguments
     FIRING = enum.auto()  # host address of the words of the handler that runs it; 0: none does
     CYCLES = enum.auto()  # what the time stamp counter last said (x86)
+    ON_FAULT = enum.auto()  # PyObject *: takes page faults of user mode before kernel text is entered; 0: none does
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 88
     VALUES = 88  # MAX_REGISTERS values read from registers

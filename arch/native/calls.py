@@ -135,6 +135,21 @@ class CallWriter(Writer):
         f.label("released")
         return result
 
+    def fault_in_place(self) -> str:
+        """Ask Python to mend a page fault of user mode, whose kernel text has not run: not 0 when that is done, or has raised."""
+        f = Function("internal i64 @fault_in_place(i64 %blk, i64 %code, i64 %address)")
+        result = self._call_python(f, Word.ON_FAULT, ["%code", "%address"])
+        f.branch(f.let(f"icmp eq ptr {result}, null"), "raised", "answered")
+        f.label("raised")
+        f.set_word("%blk", Word.REASON, str(int(Reason.EXCEPTION)))
+        f.do("ret i64 1")
+        f.label("answered")
+        done = f.call(self.c["PyLong_AsUnsignedLongLongMask"], "i64", f"ptr {result}")
+        f.call(self.c["Py_DecRef"], "void", f"ptr {result}")
+        f.do("call void @settle(i64 %blk)")
+        f.do(f"ret i64 {done}")
+        return f.text()
+
     def hypercall(self) -> str:
         """Kernel text asks Python."""
         regs = self.regs

@@ -6,6 +6,7 @@ from arch.native.block import Word
 from arch.native.ir import Function, Writer
 
 PASSED = 3  # so many of them are passed
+READ_ARGUMENTS = 4  # and so many are read: the fourth is in Word.VALUES + 3
 PAIR_SIZE = 16  # of Word.SYSCALLS: function and data
 
 
@@ -39,7 +40,7 @@ class ShortcutWriter(Writer):
         f.label("asked")
         extra = self.regs.syscall_copies
         ids, ptrs = f.word("%blk", Word.SYSCALL_IDS), f.word("%blk", Word.SYSCALL_PTRS)
-        f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {PASSED + len(extra)}")
+        f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {READ_ARGUMENTS + len(extra)}")
         arguments = [f.word("%blk", Word.VALUES + i) for i in range(PASSED)]
         data = f.load(f.let(f"add i64 {at}, 8"))
         values = ", ".join(f"i64 {value}" for value in ("%blk", data, number, *arguments))
@@ -61,7 +62,7 @@ class ShortcutWriter(Writer):
         f.label("answer")
         f.set_word("%blk", Word.SCRATCH, result)
         for i, (_, source) in enumerate(extra):
-            value = f.word("%blk", Word.VALUES + PASSED + i)
+            value = f.word("%blk", Word.VALUES + READ_ARGUMENTS + i)
             if source == facts.pc:
                 value = f.let(f"add i64 {value}, %adjust")
             f.set_word("%blk", Word.SCRATCH + 1 + i, value)

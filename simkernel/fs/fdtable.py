@@ -209,11 +209,11 @@ class FsStruct:
         """Write struct fs_struct."""
         mirror = self.mirror
         layout = mirror.struct("struct fs_struct")
-        data = bytes(layout.pack({
+        data = layout.pack({
             "users": self.count, "umask": self.umask,
             "root.mnt": mirror.vfsmount(self.root.mnt), "root.dentry": mirror.dentry(self.root.dentry),
             "pwd.mnt": mirror.vfsmount(self.pwd.mnt), "pwd.dentry": mirror.dentry(self.pwd.dentry),
-        }))  # fmt: skip
+        })  # fmt: skip
         if not self.addr:
             self.addr = mirror.mem.alloc(layout.size)
         mirror.mem.write(self.addr, data)

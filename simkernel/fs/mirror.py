@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+from arch.abi.files import NUMBER_CODES
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import DT_BLK, DT_CHR, DT_DIR, DT_FIFO, DT_LNK, DT_REG, DT_SOCK
@@ -20,8 +22,6 @@ from arch.typetable import TypeTable
 from simkernel.fs.features import Features
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, SuperBlock, to_bytes
 from simkernel.kernel.face import KernelFace
-
-NUMBER_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # struct's codes by size
 
 # d_flags, include/linux/dcache.h: DCACHE_*_TYPE by S_IFMT >> 12
 _DENTRY_TYPE = {
@@ -71,10 +71,27 @@ class Struct:
         assert place is not None, f"{self.name}.{member}"
         return place[0]
 
-    def pack(self, values: Mapping[str, int | bytes]) -> bytearray:
+    def pack(self, values: Mapping[str, int | bytes]) -> bytes:
         """A zeroed struct with these members set."""
+        members = tuple(values)
+        found = self.packers.get(members)
+        if found is None:
+            numbers = bytes not in map(type, values.values()) and self._are_numbers(members)
+            found = self.packers[members] = self._packer(members) if numbers else partial(self._pack_each, members)
+        return found(*values.values())
+
+    def _are_numbers(self, members: Sequence[str]) -> bool:
+        """One number each, side by side."""
+        end = 0
+        for offset, size in sorted(place for name in members if (place := self.where(name)) is not None):
+            if offset < end or size not in NUMBER_CODES:
+                return False
+            end = offset + size
+        return True
+
+    def _pack_each(self, members: Sequence[str], *values: int | bytes) -> bytes:
         out = bytearray(self.size)
-        for member, value in values.items():
+        for member, value in zip(members, values, strict=True):
             place = self.where(member)
             if place is None or not value:
                 continue
@@ -83,7 +100,7 @@ class Struct:
                 out[offset : offset + len(value)] = value
             else:
                 out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.order)
-        return out
+        return bytes(out)
 
     def packer(self, *members: str) -> Callable[..., bytes]:
         """What makes zeroed structs with these numbers set, for who makes many."""
@@ -109,7 +126,7 @@ class Struct:
     def new(self, values: Mapping[str, int | bytes], align: int = 8) -> int:
         """Allocate one and fill it."""
         addr: int = self.mem.alloc(self.size, align)
-        self.mem.write(addr, bytes(self.pack(values)))
+        self.mem.write(addr, self.pack(values))
         return addr
 
     def set(self, addr: int, member: str, value: int) -> None:
@@ -303,7 +320,7 @@ class Mirror:
             "f_mapping": self.mapping(inode),
         }  # fmt: skip
         if addr:
-            self.mem.write(addr, bytes(layout.pack(values)))
+            self.mem.write(addr, layout.pack(values))
         file.addr = addr or layout.new(values)
         file.pos_addr = file.addr + self.at_f_pos
 

@@ -34,9 +34,9 @@ class Pending:
         inline = layout.where("d_iname")
         assert inline is not None
         at = self.addr + (inline[0] if len(raw) < inline[1] else layout.size)
-        vfs.mirror.mem.write(self.addr, bytes(layout.pack({
+        vfs.mirror.mem.write(self.addr, layout.pack({
             "d_parent": vfs.mirror.dentry(parent), "d_name.name": at, "d_name.len": len(raw),
-        })))  # fmt: skip
+        }))  # fmt: skip
         vfs.mirror.mem.write(at, raw + b"\0")
         vfs.objects[self.addr] = self
 

@@ -74,37 +74,39 @@ class Kstat:
         inode = self.inode = path.dentry.inode
         inode.getattr()
         layout = self.k.vfs.mirror.struct("struct kstat")
-        self.k.mem.write(self.addr, bytes(layout.pack({
+        self.k.mem.write(self.addr, layout.pack({
             "result_mask": STATX_BASIC_STATS, "mode": inode.i_mode, "nlink": inode.i_nlink, "blksize": 4096,
             "ino": inode.i_ino, "dev": inode.i_sb.s_dev, "rdev": inode.i_rdev, "uid": inode.i_uid, "gid": inode.i_gid,
             "size": inode.i_size, "blocks": inode.i_blocks, "atime.tv_sec": inode.atime // NSEC_PER_SEC,
             "atime.tv_nsec": inode.atime % NSEC_PER_SEC, "mtime.tv_sec": inode.mtime // NSEC_PER_SEC,
             "mtime.tv_nsec": inode.mtime % NSEC_PER_SEC, "ctime.tv_sec": inode.ctime // NSEC_PER_SEC,
             "ctime.tv_nsec": inode.ctime % NSEC_PER_SEC,
-        })))  # fmt: skip
+        }))  # fmt: skip
 
     def to_user(self, statbuf: int, record: Record | None = None) -> int:
         """cp_new_stat(): the architecture's struct stat, or another record."""
-        inode = self.inode
-        assert inode is not None
-        record = record or self.k.vfs.abi.stat
-        space = user_ns(self.k.current)
-        assert record is not None
-        self.k.usercopy.copy_to_user(statbuf, record.pack({
-            "st_dev": new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink, "__st_ino": inode.i_ino,
-            "st_mode": inode.i_mode, "st_uid": munged(space, "uid", inode.i_uid), "st_gid": munged(space, "gid", inode.i_gid),
-            "st_rdev": new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
-            "st_blksize": inode.i_sb.s_blocksize, "st_blocks": inode.i_blocks,
-            "st_atime": inode.atime // NSEC_PER_SEC, "st_atime_nsec": inode.atime % NSEC_PER_SEC,
-            "st_mtime": inode.mtime // NSEC_PER_SEC, "st_mtime_nsec": inode.mtime % NSEC_PER_SEC,
-            "st_ctime": inode.ctime // NSEC_PER_SEC, "st_ctime_nsec": inode.ctime % NSEC_PER_SEC,
-        }, self.k.mem.byteorder))  # fmt: skip
+        assert self.inode is not None
+        self.k.usercopy.copy_to_user(statbuf, stat_record(self.k, self.inode, record or self.k.vfs.abi.stat))
         return 0
 
     def put(self) -> None:
         """Give the struct back."""
         del self.k.vfs.objects[self.addr]
         self.k.vfs.kstats.append(self.addr)
+
+
+def stat_record(k: FsKernel, inode: Inode, record: Record) -> bytes:
+    """What a program is told of an inode."""
+    space = user_ns(k.current)
+    return record.pack({
+        "st_dev": new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink, "__st_ino": inode.i_ino,
+        "st_mode": inode.i_mode, "st_uid": munged(space, "uid", inode.i_uid), "st_gid": munged(space, "gid", inode.i_gid),
+        "st_rdev": new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
+        "st_blksize": inode.i_sb.s_blocksize, "st_blocks": inode.i_blocks,
+        "st_atime": inode.atime // NSEC_PER_SEC, "st_atime_nsec": inode.atime % NSEC_PER_SEC,
+        "st_mtime": inode.mtime // NSEC_PER_SEC, "st_mtime_nsec": inode.mtime % NSEC_PER_SEC,
+        "st_ctime": inode.ctime // NSEC_PER_SEC, "st_ctime_nsec": inode.ctime % NSEC_PER_SEC,
+    }, k.mem.byteorder)  # fmt: skip
 
 
 @kernel_function(

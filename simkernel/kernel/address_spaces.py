@@ -78,6 +78,7 @@ class AddressSpaces:
         self.newborn: Mm | None = None  # a child's, while fork copies breakpoints
         self.mapping_file: MappedFile | None = None  # what vm_mmap_pgoff() is called for
         self.nr_faults = 0
+        self.left: int | None = None  # VM_FAULT_* of a fault whose end the entry code has yet to see (faults.py)
         self.events: PageEvents | None = None  # there while somebody listens
         self.page_events = PageEvents(board, self.frames, tracepoints, mirror, self._listen)
         self._vdso = vdso_image(arch)

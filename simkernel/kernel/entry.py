@@ -10,9 +10,7 @@ import struct
 from collections.abc import Callable
 
 from arch.abi.errno import (
-    EACCES,
     EINTR,
-    ENOMEM,
     ENOSYS,
     ERESTART_RESTARTBLOCK,
     ERESTARTNOHAND,
@@ -39,6 +37,7 @@ from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
 from simkernel.kernel.face import Body, KernelFace, Steps
+from simkernel.kernel.faults import FAULT_NS, failure_of
 from simkernel.kernel.hrtimers import LOCAL_TIMER_VECTOR
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
@@ -52,8 +51,6 @@ from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_u
 from simkernel.kernel.syscalls import NR_SYSCALLS, SYSCALL_NS
 from simkernel.kernel.task import Task, has_signal
 from simkernel.kernel.userfault import NEEDS, reason
-
-FAULT_NS = 250
 
 
 def make_syscall_body(k: KernelFace) -> Function:
@@ -161,9 +158,13 @@ def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
 
 def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     """exc_page_fault() of user code: bring the page in, or SIGSEGV / SIGBUS."""
+    task = k.current
+    if k.mm.left is not None:  # taken in place (faults.py)
+        ret, k.mm.left = k.mm.left, None
+        yield from _fault_taken(k, regs, address, ret)
+        return 0
     k.clock._now += FAULT_NS
     k.cpus.charge_user()
-    task = k.current
     if k.tracepoints.point("page_fault_user").active:
         exact = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
         k.trace("page_fault_user", exact, regs, error_code)
@@ -181,7 +182,15 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     mmap_unlocked(k, False)
     if lock:
         yield k.call("up_read", lock)
-    if ret:  # a signal follows: now the exact address matters
+    if ret or task.work or k.clock._now >= k.cpus.deadline:
+        yield from _fault_taken(k, regs, address, ret)
+    return 0
+
+
+def _fault_taken(k: KernelFace, regs: int, address: int, ret: int) -> Steps[None]:
+    """The end of a fault, with what handle_mm_fault() gave; where that is not 0, a signal follows."""
+    task = k.current
+    if ret:  # now the exact address matters
         address = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
     if ret & 0x1:  # VM_FAULT_OOM
         yield from starve(k, again=True)
@@ -192,7 +201,6 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
         k.signals.force(task, SIGSEGV, SEGV_ACCERR if present else SEGV_MAPERR, address)
     if task.work or k.clock._now >= k.cpus.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)
-    return 0
 
 
 def _user_space_looks_after(k: KernelFace, address: int, access: str) -> int:
@@ -217,9 +225,7 @@ def _handle_mm_fault(k: KernelFace, address: int, flags: int) -> int:
     try:
         return 0 if mm.fault(address, access) else 64
     except KernelError as error:
-        if error.errno == ENOMEM:
-            return 1
-        return 64 if error.errno == EACCES else 2
+        return failure_of(error)
 
 
 @kernel_function(

@@ -45,13 +45,14 @@ def map_around(mm: FilledSpace, vma: Vma, page: int, frames: Frames, events: Spa
     base = vma.start - vma.pgoff * PAGE_SIZE  # where the file's first page would be
     pages, counts = mm.pages, frames.refcounts
     near: dict[int, int] = {}
+    index = (first - base) // PAGE_SIZE
     for addr in range(first, min(first + FAULT_AROUND, table_end, vma.end, base + size), PAGE_SIZE):
         if addr not in pages:
-            index = (addr - base) // PAGE_SIZE
             phys = there.get(index) or cached(index)
             if phys is not None:
                 counts[phys >> 12] += 1
                 near[addr] = phys
+        index += 1
     pages.update(near)
     if events is not None:
         for addr in near:

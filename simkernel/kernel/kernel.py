@@ -31,6 +31,7 @@ from simkernel.kernel.engine import Engine
 from simkernel.kernel.entry import entry_functions, on_the_way
 from simkernel.kernel.exec_state import ExecState
 from simkernel.kernel.face import SecurityHooks
+from simkernel.kernel.faults import FaultsInPlace
 from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.hw_breakpoint import HwBreakpoints
 from simkernel.kernel.init import init_body, sleep_forever
@@ -178,4 +179,5 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         way = on_the_way(self)
         self.shortcuts = Shortcuts(self.cpu, cpus, self.clock, text, self.syscalls, self.tracepoints, way)
         self.shortcuts.add(ROWS)
+        self.faults = FaultsInPlace(self, self.cpu, cpus, self.mm, text, self.tracepoints)
         self.threads.make_init_tasks(self.nr_cpus, partial(init_body, self), partial(sleep_forever, self))

@@ -280,9 +280,15 @@ class Mm:
             vma = self._grow_stack(addr)
             if vma is None:
                 return False
+        return self.may(vma, access) and self.bring(vma, addr, access)
+
+    def may(self, vma: Vma, access: str) -> bool:
+        """An area's rights allow it."""
         need = PROT_WRITE if access == "write" else PROT_EXEC if access == "exec" else PROT_READ
-        if not vma.prot & need and not (need == PROT_READ and vma.prot & (PROT_WRITE | PROT_EXEC)):
-            return False
+        return bool(vma.prot & need) or (need == PROT_READ and bool(vma.prot & (PROT_WRITE | PROT_EXEC)))
+
+    def bring(self, vma: Vma, addr: int, access: str) -> bool:
+        """fault() in an area that allows it."""
         self.home.count_fault(self, addr, access)
         page = addr & ~(PAGE_SIZE - 1)
         write = access == "write"

@@ -268,7 +268,7 @@ class Shortcut:
     def functions(self) -> Iterator[str]:
         """Kernel functions on its ways."""
         yield from (*self.way.calls, self.way.leaf, *self.other_way.calls, self.other_way.leaf, *self.others)
-        yield from self.unprobed_way.calls
+        yield from (*self.unprobed_way.calls, self.unprobed_way.leaf)
 
 
 ROWS = [
@@ -435,7 +435,9 @@ class Shortcuts:
             words[UNPROBED_BODY], words[UNPROBED_COST] = self._costs(row.unprobed_way)
             seen = self.text.any_probed(way, row.functions()) or any(point.active for point in self.points)
             seen = seen and not self._visit(name, row, words)
-            code = library(self.cpu.arch.byteorder == "big", tuple(row.function for row in self.rows.values()))
+            code = library(
+                self.cpu.arch.byteorder == "big", tuple(dict.fromkeys(row.function for row in self.rows.values()))
+            )
             self.table[2 * nr + 1] = ctypes.addressof(words)
             self.table[2 * nr] = 0 if seen else code.address[row.function.name]
         listeners = [native for point in self.points if point.active for _, native in point.listeners]
