@@ -20,6 +20,7 @@ from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
 from arch.native import WINDOW_SIZE, Block, Reason, Word, trampolines
 from arch.native.shortcuts import READ_ARGUMENTS
+from arch.native.tlb import STORES_COUNTER
 from arch.support import Support
 
 unicorn: Any = _unicorn  # its annotations do not hold under strict typing
@@ -39,7 +40,7 @@ class Emulator:
         self.arch = arch
         self.phys = phys
         self.mem = mem
-        self.facts = support.emulator
+        self.facts = support.emulator.at(version)
         self.support = support
         self.layout: Layout = arch.pt_regs_for(version)
         self.gdt = 0  # x86: address of the global descriptor table
@@ -212,6 +213,15 @@ class Emulator:
 
         for index, (insn, _) in enumerate(self.facts.counter_insns):
             self._add_hook(ucc.UC_HOOK_INSN, address[f"counter{index}"], self._block, 1, 0, ctypes.c_int(insn))
+        self._counters: set[int] = set()  # addresses of instructions that store the counter
+        self._on_counter = self._hook_counter
+        self.words[Word.ON_COUNTER] = id(self._on_counter)
+
+    def _hook_counter(self, address: int) -> None:
+        """Called by the native fill, before the instruction is translated."""
+        if address not in self._counters:
+            self._counters.add(address)
+            self._add_hook(ucc.UC_HOOK_CODE, self._native.address["stored"], self._block, address, address)
 
     def _add_hook(self, kind: int, function: int, data: int, begin: int, end: int, *more: Any) -> int:
         hook = ctypes.c_size_t()
@@ -302,6 +312,8 @@ class Emulator:
         while size > 0:
             step = min(size, WINDOW_SIZE - off)
             words[Word.WINDOW_PHYS] = page or WINDOW_SIZE  # page 0 holds no code
+            if self.phys.code_pages[page >> PAGE_SHIFT]:
+                self.phys.code_pages[page >> PAGE_SHIFT] = STORES_COUNTER  # look at it again
             self._remove_cache(words[Word.WINDOW] + off, words[Word.WINDOW] + off + step)
             words[Word.WINDOW_PHYS] = 0
             self.flush_tlb()

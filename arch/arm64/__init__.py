@@ -19,7 +19,7 @@ from arch.datamodel import LP64_LE_UNSIGNED_CHAR
 from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS
 from arch.memory import KernelMap
-from arch.native import EmulatorFacts, Role
+from arch.native import CounterScale, EmulatorFacts, Role, SystemRead
 from arch.support import FrameFacts, Support, TextFacts
 from arch.vdso import VdsoFacts
 
@@ -58,6 +58,13 @@ EMULATOR = EmulatorFacts(
     trap_fill={"orig_x0": "x0", "syscallno": -1, "stackframe[0]": 0, "stackframe[1]": 0},
     probe_fill={"orig_x0": 0, "syscallno": -1},
     read_only_fields=("pstate",),
+    reads=(
+        SystemRead(registers.CNTVCT_EL0, registers.MRS_MASK, CounterScale(ns=1_000_000_000 // registers.COUNTER_HZ)),
+        SystemRead(registers.CNTFRQ_EL0, registers.MRS_MASK, registers.COUNTER_HZ),
+        *(SystemRead(*row, since="4.11") for row in registers.ID_REGISTERS),
+        *(SystemRead(*row, since="6.1") for row in registers.ID_REGISTERS_32),
+    ),
+    numbered=tuple(f"x{i}" for i in range(31)),
 )
 
 TEXT = TextFacts(
@@ -154,6 +161,8 @@ def _prepare(cpu: object) -> None:
     assert isinstance(cpu, Cpu)
     cpu.write_reg("cpacr_el1", 3 << 20)
     cpu.write_reg("pstate", registers.PSTATE_KERNEL)
+    sctlr = cpu.uc.reg_read(a64.UC_ARM64_REG_CP_REG, registers.SCTLR_EL1)
+    cpu.uc.reg_write(a64.UC_ARM64_REG_CP_REG, (*registers.SCTLR_EL1, sctlr | registers.SCTLR_USER))
     cpu.write_reg("cp_sync", 0)
 
 
@@ -222,7 +231,7 @@ ARCHITECTURE = Architecture(
     uprobe_breakpoint=(0xD42000A0).to_bytes(4, "little"),
     kprobe_ip_offset=0,
     elf_platform="aarch64",
-    hwcap=0x3,  # FP | ASIMD
+    hwcap=0x8FF,  # FP ASIMD EVTSTRM AES PMULL SHA1 SHA2 CRC32 CPUID
     hwcap2=0,
     extends_int_results=False,
     user_stack_top=0x0001000000000000,

@@ -47,3 +47,28 @@ PSTATE_KERNEL = 0x00000005  # EL1h
 
 # arch/arm64/include/uapi/asm/perf_regs.h: the bits of sample_regs_user
 PERF_REGS = (*(f"regs[{i}]" for i in range(31)), "sp", "pc")
+
+# mrs Xt, register: the register's five numbers above Xt.  What user code may read, and what arch/arm64/kernel/cpufeature.c
+# answers where the read traps (emulate_mrs()): of a Cortex-A72 what Linux lets programs see of it.
+MRS_MASK = 0xFFFFFFE0
+CNTVCT_EL0, CNTFRQ_EL0 = 0xD53BE040, 0xD53BE000
+COUNTER_HZ = 62_500_000
+MIDR = 0x410FD083
+ID_REGISTERS = (  # instruction, mask, value
+    (0xD5380000, MRS_MASK, MIDR),  # MIDR_EL1
+    (0xD53800A0, MRS_MASK, 0x80000000),  # MPIDR_EL1
+    (0xD53800C0, MRS_MASK, 0),  # REVIDR_EL1
+    (0xD5380400, MRS_MASK, 0x11),  # ID_AA64PFR0_EL1: 64 bits only
+    (0xD5380500, MRS_MASK, 0x6),  # ID_AA64DFR0_EL1
+    (0xD5380600, MRS_MASK, 0x11120),  # ID_AA64ISAR0_EL1: aes pmull sha1 sha2 crc32
+    (0xD5380700, MRS_MASK, 0x00000111FF000000),  # ID_AA64MMFR0_EL1
+    *((0xD5380000 | crm << 8, 0xFFFFFF00, 0) for crm in (4, 5, 6, 7)),  # all others there
+)
+ID_REGISTERS_32 = (
+    (0xD53802A0, MRS_MASK, 0x11120),  # ID_ISAR5_EL1
+    (0xD5380300, MRS_MASK, 0x200),  # MVFR0_EL1
+    (0xD5380320, MRS_MASK, 0x10011100),  # MVFR1_EL1
+    *((0xD5380000 | crm << 8, 0xFFFFFF00, 0) for crm in (2, 3)),
+)
+SCTLR_EL1 = (1, 0, 3, 0, 0)  # crn, crm, op0, op1, op2
+SCTLR_USER = 1 << 14 | 1 << 15 | 1 << 26  # DZE UCT UCI: user code may dc zva, read ctr_el0, dc and ic by address

@@ -22,7 +22,7 @@ from arch.tracefacts import TraceFacts
 from arch.x86_64 import ENTRY as ENTRY_64
 from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
 from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
-from arch.x86_64.rdrand import take_away
+from arch.x86_64.rdrand import RANDOM_NUMBERS
 
 _UC = {
     name: getattr(x86, "UC_X86_REG_" + name.upper())
@@ -115,7 +115,7 @@ def _prepare(cpu: object) -> None:
     table[13] = descriptor(0xC93)  # kernel data
     table[14] = descriptor(0xCFB)  # user code
     table[15] = descriptor(0xCF3)  # user data
-    take_away(cpu.uc._uch.value)
+    RANDOM_NUMBERS.take_away(cpu.uc._uch.value)
     cpu.gdt = cpu.mem.alloc_pages(1)
     cpu.mem.write(cpu.gdt, b"".join(table))
     cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, cpu.gdt, 255, 0))

@@ -10,6 +10,7 @@ call unicorn's C interface by address.
     intr      system calls, traps and hypercalls
     invalid   illegal instructions
     shortcut  system calls that native code answers in the hook
+    counter   what user code reads of the clock, and told, stored: where the emulator has no hook for it
     insn      x86-64's `syscall` instruction, which has a hook kind of its own
     probe     one probed address: registers into struct pt_regs, Python handler, changed registers back
     run       emulate; turns user page faults into kernel entries without leaving native code
@@ -21,6 +22,18 @@ Everything runs with the GIL held; a Python exception in a handler stops the emu
 
 from arch.native.block import WINDOW_SIZE, Block, Native, Reason, Role, Word
 from arch.native.compile import Trampolines, trampolines
-from arch.native.facts import EmulatorFacts
+from arch.native.facts import CounterScale, EmulatorFacts, SystemRead
 
-__all__ = ("WINDOW_SIZE", "Block", "EmulatorFacts", "Native", "Reason", "Role", "Trampolines", "Word", "trampolines")
+__all__ = (
+    "WINDOW_SIZE",
+    "Block",
+    "CounterScale",
+    "EmulatorFacts",
+    "Native",
+    "Reason",
+    "Role",
+    "SystemRead",
+    "Trampolines",
+    "Word",
+    "trampolines",
+)

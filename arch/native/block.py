@@ -88,7 +88,9 @@ class Word(enum.IntEnum):
     ENTRY_IP = enum.auto()  # address of the function that its probe is on
     CONTEXT_TAKEN = enum.auto()  # 1: a program that native code started stands on the first array of arguments
     FIRING = enum.auto()  # host address of the words of the handler that runs it; 0: none does
-    CYCLES = enum.auto()  # what the time stamp counter last said (x86)
+    CYCLES = enum.auto()  # ns that the counter of user code last said
+    BOOT_TIME = enum.auto()  # the wall clock's ns at the machine's time 0
+    ON_COUNTER = enum.auto()  # PyObject *: hooks an instruction that stores the counter (s390x)
     ON_FAULT = enum.auto()  # PyObject *: takes page faults of user mode before kernel text is entered; 0: none does
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 88

@@ -11,7 +11,8 @@ from arch.architecture import Layout
 from arch.cache import digest
 from arch.native.builtins import BUILTINS, METH_FASTCALL, BuiltinWriter, MethodDef
 from arch.native.calls import CallWriter
-from arch.native.facts import EmulatorFacts, Registers
+from arch.native.clocks import ClockWriter
+from arch.native.facts import EmulatorFacts, Registers, SystemRead
 from arch.native.frames import FrameWriter
 from arch.native.ir import C_DECLARATIONS, c_symbols
 from arch.native.objects import machine_code
@@ -20,7 +21,7 @@ from arch.native.tlb import TlbWriter
 from arch.native.traps import TrapWriter
 
 
-class Generator(TlbWriter, FrameWriter, CallWriter, ShortcutWriter, TrapWriter, BuiltinWriter):
+class Generator(TlbWriter, FrameWriter, CallWriter, ShortcutWriter, ClockWriter, TrapWriter, BuiltinWriter):
     """Writes the IR of all trampolines of one architecture and layout."""
 
     def module(self) -> str:
@@ -46,7 +47,9 @@ class Generator(TlbWriter, FrameWriter, CallWriter, ShortcutWriter, TrapWriter, 
             self.invalid(),
         ]
         parts += [self.insn(), self.probe(), self.probes(), self.run(), self.fetch(), self.load(), self.restore()]
-        parts += [self.counter(index) for index in range(len(self.facts.counter_insns))]
+        parts += [self.count(), *(self.counter(index) for index in range(len(self.facts.counter_insns)))]
+        parts += [self.told()] if self.facts.reads else []
+        parts += [self.found(), self.stored()] if self.facts.stored_counter else []
         parts += [self.save(), self.read_register(), self.write_register(), self.switch_stack()]
         parts += [self.builtin(name, arguments, result) for name, arguments, result in BUILTINS]
         intrinsics = C_DECLARATIONS + "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
@@ -65,6 +68,7 @@ class Trampolines:
         self._code = machine_code("trampolines", name, text, c_symbols())
         names = ("fill", "block", "intr", "invalid", "insn", "probes")
         counters = [f"counter{index}" for index in range(len(facts.counter_insns))]
+        counters += ["stored"] if facts.stored_counter else []
         self.address = {name: self._code.address(name) for name in (*names, *counters)}
         word_t = ctypes.c_uint64
         self.run = self._python("run", word_t, word_t)
@@ -89,12 +93,12 @@ class Trampolines:
         return function
 
 
-_compiled: dict[tuple[int, int, str, int], Trampolines] = {}
+_compiled: dict[tuple[int, int, str, int, tuple[SystemRead, ...]], Trampolines] = {}
 
 
 def trampolines(facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool) -> Trampolines:
     """The trampolines of an architecture and pt_regs layout, compiled at the first call in this process."""
-    key = (facts.uc_arch, facts.uc_mode, layout.name, layout.size)
+    key = (facts.uc_arch, facts.uc_mode, layout.name, layout.size, facts.reads)
     found = _compiled.get(key)
     if found is None:
         found = _compiled[key] = Trampolines(facts, layout, word, big_endian)

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from arch.abi.version import KernelVersion
 from arch.architecture import Layout
 from arch.native.block import Role
 from arch.records import dataclass, field
+
+
+@dataclass(frozen=True)
+class CounterScale:
+    """A counter of time that user code reads: `first`, and `units` for so many `ns`."""
+
+    units: int = 1
+    ns: int = 1
+    first: int = 0
+    from_epoch: bool = False  # ns since 1970, not since the start
+
+
+@dataclass(frozen=True)
+class SystemRead:
+    """An instruction of user code that traps, and what it puts into its destination."""
+
+    insn: int
+    mask: int  # the bits that have to be so
+    value: int | CounterScale  # a counter of time, or always the same
+    since: str | None = None  # the kernel versions that allow it
+    until: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +72,11 @@ class EmulatorFacts:
     syscall_insn_size: int = 0  # bytes to add to the pc that the hook sees
     # The time stamp counter (x86): instruction numbers and the registers it goes to, the lower half first.
     counter_insns: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    reads: tuple[SystemRead, ...] = ()  # what user code may read that traps
+    read_shift: int = 0  # where the destination stands in these instructions
+    numbered: tuple[str, ...] = ()  # registers as instructions number them; "": none, or always 0
+    stored_counter: CounterScale | None = None  # s390x: instructions that do not trap put it into memory
+    condition_mask: int = 0  # the condition code in the privilege register (s390x)
     syscall_pc_after: bool = True  # intr hook sees the pc after the instruction
     trap_pc_adjust: dict[int, int] = field(default_factory=dict)  # intno -> added to pc in pt_regs
     invalid_pc_adjust: int = 0
@@ -65,6 +94,11 @@ class EmulatorFacts:
     outgoing_offset: int = 0  # at a hypercall, stack arguments of the call to make go to sp + this
     outgoing_slots: int = 0
     probe_red_zone: int = 0  # bytes below the kernel sp that stay untouched by a probe's frame
+
+    def at(self, version: KernelVersion) -> EmulatorFacts:
+        """Those of one kernel version: what user code may read."""
+        kept = tuple(row for row in self.reads if version.within(row.since, row.until))
+        return self if kept == self.reads else replace(self, reads=kept)
 
 
 class Registers:

@@ -16,6 +16,9 @@ from arch.native.block import (
 )
 from arch.native.ir import Function, Writer
 
+# What PhysicalMemory.code_pages says of a page that translated code may be of.
+LOOKED_AT, STORES_COUNTER = 1, 2
+
 
 class TlbWriter(Writer):
     """fill, block, and what they call."""
@@ -85,7 +88,7 @@ class TlbWriter(Writer):
         self._fill_kernel(f)
         self._fill_user(f)
         self._fill_from_entry(f)
-        self._fill_grant(f)
+        self._fill_grant(f, user)
         self._fill_refuse(f, user)
         return self.drop_code() + f.text()
 
@@ -167,7 +170,7 @@ class TlbWriter(Writer):
         f.do(f"store i32 {f.let(f'xor i32 {rights}, {drop}')}, ptr %perms")
         f.goto("check")
 
-    def _fill_grant(self, f: Function) -> None:
+    def _fill_grant(self, f: Function, user: str) -> None:
         """Is the access among the rights?  Pages that may hold translated code are marked; a right to write drops it."""
         f.label("check")
         perms = f.let("load i32, ptr %perms")
@@ -180,7 +183,9 @@ class TlbWriter(Writer):
         mark = f.let(f"add i64 {f.let(f'lshr i64 {paddr}, 12')}, {f.word('%blk', Word.CODE_PAGES)}")
         f.branch(f.let(f"icmp uge i32 {perms}, {UC_PROT_EXEC}"), "mark_code", "not_code")
         f.label("mark_code")
-        f.store(mark, "1", "i8")
+        if self.facts.stored_counter:
+            self._look_for_counters(f, mark, paddr, user)
+        f.store(mark, str(LOOKED_AT), "i8")
         f.goto("grant")
         f.label("not_code")
         is_write = f.let(f"icmp ne i32 {f.let(f'and i32 {perms}, {UC_PROT_WRITE}')}, 0")
@@ -195,6 +200,20 @@ class TlbWriter(Writer):
         at = f.let("getelementptr i8, ptr %out, i64 8")
         f.do(f"store i32 {f.let('load i32, ptr %perms')}, ptr {at}")
         f.do("ret i8 1")
+
+    @staticmethod
+    def _look_for_counters(f: Function, mark: str, paddr: str, user: str) -> None:
+        """Instructions of user code that store the counter get hooks, before they are translated."""
+        known = f.let(f"icmp eq i8 {f.load(mark, 'i8')}, {LOOKED_AT}")
+        f.branch(f.let(f"and i1 {user}, {f.let(f'xor i1 {known}, true')}"), "unknown_code", "known_code")
+        f.label("unknown_code")
+        page = f.let(f"and i64 {paddr}, -4096")
+        found = f.let(f"call i1 @found(ptr %uc, i64 %blk, i64 %vaddr, i64 {page})")
+        f.branch(found, "counters", "known_code")
+        f.label("counters")  # looked at again wherever else it is mapped
+        f.store(mark, str(STORES_COUNTER), "i8")
+        f.goto("grant")
+        f.label("known_code")
 
     def _fill_refuse(self, f: Function, user: str) -> None:
         """No: note address and error code for run().

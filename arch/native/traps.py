@@ -6,8 +6,6 @@ from arch.native.block import UC_ERR_EXCEPTION, Native, Reason, Role, Word
 from arch.native.handler import AT_ENTRY, NO_FRAME, READ_ONLY
 from arch.native.ir import Function, Writer
 
-COUNTS_APART = 20  # cycles between two looks at the counter, at least
-
 
 class TrapWriter(Writer):
     """intr, invalid, insn, probe, run."""
@@ -22,6 +20,13 @@ class TrapWriter(Writer):
         f.set_word("%blk", Word.TRAPPED, "1")
         if self.facts.user_context:
             self._forget_exception(f)
+        if self.facts.reads:
+            f.branch(f.let(f"icmp eq i64 %role, {int(Role.UNDEFINED)}"), "undefined", "enter")
+            f.label("undefined")
+            f.branch(f.let("call i1 @told(ptr %uc, i64 %blk, i64 %adjust)"), "answered", "enter")
+            f.label("answered")
+            f.do("ret void")
+            f.label("enter")
         role = f.let("call i64 @refine_role(ptr %uc, i64 %blk, i64 %role)") if self.facts.trap_opcodes else "%role"
         f.do(f"call void @enter(i64 %blk, i64 {role}, i64 %intno, i64 0, i64 %adjust, i64 0)")
         f.do("ret void")
@@ -154,37 +159,6 @@ class TrapWriter(Writer):
         f.set_word("%blk", Word.REASON, str(int(Reason.KERNEL_TRAP)))
         f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
         f.do("ret void")
-        return f.text()
-
-    def counter(self, index: int) -> str:
-        """rdtsc and rdtscp: the machine's time as cycles of 1 GHz, never the same twice; 1 lets the emulator leave it at that.
-
-        Without a hook the emulator would tell the host's counter.
-        """
-        _, registers = self.facts.counter_insns[index]
-        f = Function(f"i32 @counter{index}(ptr %uc, i64 %blk)")
-        f.do("%slot = alloca i64")
-        clock = f.word("%blk", Word.CLOCK)
-        f.branch(f.let(f"icmp eq i64 {clock}, 0"), "timeless", "timed")
-        f.label("timed")
-        number = f.let(f"inttoptr i64 {f.load(clock)} to ptr")
-        now = f.call(self.c["PyLong_AsUnsignedLongLongMask"], "i64", f"ptr {number}")
-        work = f.let(f"sub i64 {f.word('%blk', Word.WORK)}, {f.word('%blk', Word.WORK_SEEN)}")
-        busy = f.let(f"call i64 @llvm.umax.i64(i64 {f.word('%blk', Word.BUSY_CPUS)}, i64 1)")
-        now = f.let(f"add i64 {now}, {f.let(f'udiv i64 {work}, {busy}')}")
-        f.goto("tell")
-        f.label("timeless")
-        f.goto("tell")
-        f.label("tell")
-        now = f.let(f"phi i64 [ {now}, %timed ], [ 0, %timeless ]")
-        least = f.let(f"add i64 {f.word('%blk', Word.CYCLES)}, {COUNTS_APART}")
-        now = f.let(f"call i64 @llvm.umax.i64(i64 {now}, i64 {least})")
-        f.set_word("%blk", Word.CYCLES, now)
-        parts = (f.let(f"and i64 {now}, {(1 << 32) - 1}"), f.let(f"lshr i64 {now}, 32"), f.word("%blk", Word.CPU))
-        for name, part in zip(registers, parts, strict=False):
-            f.do(f"store i64 {part}, ptr %slot")
-            f.call(self.c["uc_reg_write"], "i32", f"ptr %uc, i32 {self.ids[name]}, ptr %slot")
-        f.do("ret i32 1")
         return f.text()
 
     def probe(self) -> str:

@@ -10,10 +10,11 @@ from unicorn import unicorn_const as uc
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.callfacts import CallFacts
 from arch.datamodel import LP64_LE_UNSIGNED_CHAR
+from arch.emulatorstate import Ability
 from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS as GENERIC_NUMBERS
 from arch.memory import KernelMap
-from arch.native import EmulatorFacts, Role
+from arch.native import CounterScale, EmulatorFacts, Role, SystemRead
 from arch.riscv64 import registers, text
 from arch.riscv64.cpuinfo import CPUINFO
 from arch.riscv64.files import FILES
@@ -55,6 +56,17 @@ EMULATOR = EmulatorFacts(
     },
     # The emulator adds 4 to the pc before the hook.
     trap_pc_adjust={0: -4, 2: -4, 3: -4, 4: -4, 6: -4},
+    reads=tuple(
+        SystemRead(csr << 20 | insn, registers.CSR_READ_MASK, scale, until=until)
+        for csr, scale, until in (
+            (registers.TIME, CounterScale(ns=registers.TICK_NS), None),
+            (registers.CYCLE, CounterScale(), "6.6"),
+            (registers.INSTRET, CounterScale(), "6.6"),
+        )
+        for insn in registers.CSR_READS
+    ),
+    read_shift=7,
+    numbered=("", *registers.ABI_NAMES),
     invalid_role=Role.BREAKPOINT,  # ebreak comes as an invalid instruction
     up_constants=(("priv", registers.PRIV_SUPERVISOR),),
     syscall_number_register="a7",
@@ -133,11 +145,18 @@ FP = FpImage(
 )
 
 
+# RISCVCPUConfig of the emulator, from ext_i to ext_icsr and the two bytes behind it: without ext_counters a read of one traps.
+_CONFIG = bytes.fromhex("01000101010101010101000101010000")
+_EXT_COUNTERS = 11
+COUNTERS = Ability(_CONFIG, _CONFIG[:_EXT_COUNTERS] + bytes(1) + _CONFIG[_EXT_COUNTERS + 1 :])
+
+
 def _prepare(cpu: object) -> None:
     from arch.cpu import Cpu
 
     assert isinstance(cpu, Cpu)
     cpu.write_reg("priv", registers.PRIV_SUPERVISOR)
+    COUNTERS.take_away(cpu.uc._uch.value)
 
 
 ARCHITECTURE = Architecture(

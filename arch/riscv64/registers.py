@@ -42,3 +42,9 @@ STATUS_KERNEL = 0x200006120  # the same with SPP: came from supervisor mode
 
 # arch/riscv/include/uapi/asm/perf_regs.h: the bits of sample_regs_user
 PERF_REGS = ("epc", *ABI_NAMES)
+
+# csrrs, csrrc, csrrsi and csrrci that change nothing, of the CSRs with these numbers (the field is the upper 12 bits).
+CSR_READS = tuple(function << 12 | 0x73 for function in (2, 3, 6, 7))
+CSR_READ_MASK = 0xFFFFF07F
+CYCLE, TIME, INSTRET = 0xC00, 0xC01, 0xC02
+TICK_NS = 100  # timebase-frequency 10 MHz

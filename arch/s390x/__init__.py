@@ -12,7 +12,7 @@ from arch.callfacts import CallFacts
 from arch.datamodel import LP64_BE
 from arch.fpstate import FpImage, Piece
 from arch.memory import KernelMap
-from arch.native import EmulatorFacts, Role
+from arch.native import CounterScale, EmulatorFacts, Role
 from arch.s390x import registers, text
 from arch.s390x.cpuinfo import CPUINFO
 from arch.s390x.files import FILES
@@ -67,6 +67,9 @@ EMULATOR = EmulatorFacts(
     trap_fill={"orig_gpr2": "r2", "args[0]": 0, "int_code": 0x20001, "int_parm": 0, "int_parm_long": 0, "flags": 0},
     probe_fill={"orig_gpr2": 0, "args[0]": 0, "int_code": 0x20001, "int_parm": 0, "int_parm_long": 0, "flags": 0},
     read_only_fields=("psw.mask",),
+    numbered=("", *(f"r{i}" for i in range(1, 16))),  # as a base, 0 is none
+    stored_counter=CounterScale(units=512, ns=125, first=registers.TOD_UNIX_EPOCH, from_epoch=True),
+    condition_mask=registers.PSW_CONDITION,
     outgoing_offset=text.OVERHEAD,
     outgoing_slots=text.OUTGOING_SLOTS,
 )

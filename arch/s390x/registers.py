@@ -32,6 +32,8 @@ CRASH = (("PSW mask", "psw.mask"), ("PSW addr", "psw.addr"), *((f"r{i}", f"gprs[
 PSW_KERNEL = 0x0704C00180000000
 PSW_USER = 0x0705000180000000
 PSW_PROBLEM_STATE = 0x0001000000000000
+PSW_CONDITION = 0x0000300000000000
+TOD_UNIX_EPOCH = 0x7D91048BCA000000  # arch/s390/include/asm/timex.h: 1970 in units of 1/4096 us since 1900
 
 # arch/s390/include/uapi/asm/perf_regs.h: the bits of sample_regs_user; floating-point registers ("") read as 0
 PERF_REGS = (*(f"gprs[{i}]" for i in range(16)), *("" for _ in range(16)), "psw.mask", "psw.addr")

@@ -18,7 +18,7 @@ from arch.x86_64 import fp, registers, text
 from arch.x86_64.cpuinfo import CPUINFO
 from arch.x86_64.files import FILES
 from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
-from arch.x86_64.rdrand import take_away
+from arch.x86_64.rdrand import RANDOM_NUMBERS
 from arch.x86_64.syscalls import NUMBERS
 from arch.x86_64.traces import TRACES
 from arch.x86_64.usdt import USDT
@@ -192,7 +192,7 @@ def _prepare(cpu: object) -> None:
     table[4] = descriptor(0xCFB)  # user 32-bit code
     table[5] = descriptor(0xCF3)  # user data
     table[6] = descriptor(0xAFB)  # user 64-bit code
-    take_away(cpu.uc._uch.value)
+    RANDOM_NUMBERS.take_away(cpu.uc._uch.value)
     cpu.gdt = cpu.mem.alloc_pages(1)
     cpu.mem.write(cpu.gdt, b"".join(table))
     cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, cpu.gdt, 127, 0))

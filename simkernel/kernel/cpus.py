@@ -18,7 +18,7 @@ from arch.memory import Memory
 from arch.native import Word
 from arch.native.slots import slot_address
 from simkernel.kernel.body import Call
-from simkernel.kernel.clock import Clock
+from simkernel.kernel.clock import BOOT_REALTIME_NS, Clock
 from simkernel.kernel.hostcode import is_host_code
 from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.jiffies import Jiffies
@@ -121,6 +121,7 @@ class Cpus(Deadline):
         self.deadline = self.quantum_end = 0
         self.words = cpu.block.words  # native code reads here who runs, where, and since when
         self.words[Word.CLOCK] = slot_address(clock, "_now")
+        self.words[Word.BOOT_TIME] = BOOT_REALTIME_NS
         self.nr_switches = 0
         self.powered_off = False
         self.on_bug: Callable[[Exception], Exception] = unhandled  # what becomes of an exception: Oopses.caught
