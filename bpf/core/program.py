@@ -21,6 +21,7 @@ from arch.native.handler import NativeCode, Tier
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject, HelperCall
 from bpf.core.prog_aux import prog_pages
+from bpf.core.told import CHANGES_CALLER, asks, names_variables, run_told
 from bpf.core.trampoline import Chain
 from bpf.face import Prog, ProgArray, ProgArrayOwner
 from bpf.helpers import Runtime, find, load_all
@@ -28,13 +29,12 @@ from bpf.helpers.kfunc_rows import absent
 from bpf.helpers.thrown import Thrown
 from bpf.isa.insn import (
     BPF_LD_IMM64,
-    BPF_PSEUDO_BTF_ID,
     BPF_PSEUDO_KFUNC_CALL,
     BPF_PSEUDO_MAP_FD,
     BPF_PSEUDO_MAP_VALUE,
     Insn,
     encode,
-)
+)  # fmt: skip
 from bpf.isa.registers import BUDGET_AT, TAIL_CALLS_AT
 from bpf.maps.arena import ArenaMap
 from bpf.maps.array import ProgArrayMap
@@ -57,7 +57,6 @@ KEPT_BYTES = 64  # for each instruction: as loaded, as rewritten, compiled, with
 TEXT_STEP = 64  # bytes for each instruction there, more than the longest machine code of one
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 COLD_RUNS = {Tier.AUTO: 400, Tier.NATIVE: 0, Tier.PYTHON: -1}  # before an attached program is compiled
-CHANGES_CALLER = "bpf_override_return"  # its registers
 # map_type_contains_progs(); the first one since ever
 HOLDS_PROGS = (uapi.BPF_MAP_TYPE_PROG_ARRAY, uapi.BPF_MAP_TYPE_DEVMAP, uapi.BPF_MAP_TYPE_CPUMAP)
 TRACING_LIKE = types_where(lambda row: "btf_target" in row.traits)
@@ -141,6 +140,7 @@ class BpfProg(Prog):
         self.when_native: list[Callable[[], None]] = []  # called then
         self.busy: set[int] = set()  # CPUs on which it runs, where it must not interrupt itself
         self._run_code: Callable[[int, int], int] | None = None
+        self._asks = False  # it, or who it jumps to, asks native code what started it
         self._cold = COLD_RUNS[bpf.tier]
         self.text = bpf.take_text(len(self.insns) * TEXT_STEP)
         self.orig_line_info = request.line_info
@@ -224,14 +224,13 @@ class BpfProg(Prog):
             return
         if not program.compile() or program.run_code is None:
             return
-        self._run_code = program.run_code
+        self._run_code, self._asks = program.run_code, asks(self.orig_insns)
         if any(CHANGES_CALLER in self._callee_names(self.insns[i]) for i in program.helper_calls()):
             return
         program.data[0] = self.bpf.idle_stack(STACK_BYTES)
         blind, closed, data = not program.uses_context(), program.closed, ctypes.addressof(program.data)
-        named = any(insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_BTF_ID for insn in self.orig_insns)
         sight, reads, guards = program.sight()
-        reads |= named  # a variable of the kernel's
+        reads |= names_variables(self.orig_insns)
         self.native = NativeCode(program.code, data, program.raise_failure, blind, closed, 0, 0, sight, reads, guards)
         for notify in self.when_native:
             notify()
@@ -315,7 +314,7 @@ class BpfProg(Prog):
             if self._cold < 0 and bpf.tier is not Tier.PYTHON:
                 self.go_native()
         if self.native is not None and self.native.closed and not bpf.stats_enabled:
-            return self._run_compiled(ctx, bpf.idle_stack(STACK_BYTES))
+            return self._run_compiled(ctx, bpf.idle_stack(STACK_BYTES), cookie, entry_ip)
         try:
             top = bpf.take_stack(STACK_BYTES)
         except OutOfMemory:  # for a run that interrupts another: missed, and counted
@@ -328,7 +327,7 @@ class BpfProg(Prog):
         started = bpf.host.now_ns() if bpf.stats_enabled else 0
         try:
             if self._run_code is not None:
-                r[0] = self._run_compiled(ctx, top)
+                r[0] = self._run_compiled(ctx, top, cookie, entry_ip)
             else:
                 self.program.execute(r)
         except Thrown as thrown:
@@ -370,9 +369,10 @@ class BpfProg(Prog):
             bpf.idle_stacks.append(top)
             bpf.leave()
 
-    def _run_compiled(self, ctx: int, top: int) -> int:
+    def _run_compiled(self, ctx: int, top: int, cookie: int, entry_ip: int) -> int:
         assert self._run_code is not None
-        value = self._run_code(ctx, top)
+        asked = self.bpf.host.block if self._asks else None
+        value = run_told(self._run_code, asked, ctx, top, cookie, entry_ip) if asked else self._run_code(ctx, top)
         if value < 0:
             assert isinstance(self.program, JitProgram)
             self.program.failed(-value)

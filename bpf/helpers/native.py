@@ -193,6 +193,19 @@ def probe_read_user_str(dst: int, size: int, src: int) -> int:
     return length
 
 
+@native
+def get_attach_cookie() -> int:
+    return shared[Word.COOKIE]
+
+
+@native
+def get_func_ip() -> int:
+    """Where its probe told it."""
+    if not shared[Word.ENTRY_IP]:
+        decline()
+    return shared[Word.ENTRY_IP]
+
+
 @dataclass(frozen=True)
 class Native:
     """A row: the function, how many of R1 to R5 it gets, and whether it gets the words about tasks before them."""
@@ -234,11 +247,17 @@ class EventOutput:
 
 
 @dataclass(frozen=True)
+class StackNumber:
+    """A row: the number of the kernel's stack, in the map in R2, where R1 has the registers."""
+
+
+@dataclass(frozen=True)
 class Printing:
     """A row: a line for the trace, whose floor has the function (Bpf.printk)."""
 
 
-ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | Printing | None] = {
+ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | StackNumber | Printing | None] = {
+    "bpf_get_stackid": StackNumber(),
     "bpf_trace_printk": Printing(),
     "bpf_perf_event_output": EventOutput("events_of_regs"),
     "bpf_perf_event_output_tp": EventOutput("events_of_tracepoint"),
@@ -265,6 +284,14 @@ ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | Printing |
     "bpf_get_current_pid_tgid": Native(get_current_pid_tgid, 0, True),
     "bpf_get_current_uid_gid": Native(get_current_uid_gid, 0, True),
     "bpf_get_current_comm": Native(get_current_comm, 2, True),
+    "bpf_get_attach_cookie": Native(get_attach_cookie),
+    "bpf_get_attach_cookie_trace": Native(get_attach_cookie),
+    "bpf_get_attach_cookie_pe": Native(get_attach_cookie),
+    "bpf_get_attach_cookie_tracing": Native(get_attach_cookie),
+    "bpf_get_attach_cookie_kprobe_multi": Native(get_attach_cookie),
+    "bpf_get_func_ip_kprobe": Native(get_func_ip),
+    "bpf_get_func_ip_kprobe_multi": Native(get_func_ip),
+    "bpf_get_func_ip_tracing": Native(get_func_ip),
     "bpf_probe_read": Native(probe_read_kernel, 3, elsewhere=True),
     "bpf_probe_read_compat": Native(probe_read_kernel, 3, elsewhere=True),
     "bpf_probe_read_kernel": Native(probe_read_kernel, 3, elsewhere=True),
@@ -325,6 +352,13 @@ def native_call(bpf: Bpf, names: list[str], constant: Constant) -> NativeCall | 
             return NativeCall(
                 address, found.native_words, 1, 5, map_address, map_register=2, context=True, closed=False, guard=guard
             )
+        case StackNumber():
+            map_address = constant(2)
+            found = bpf.map_at.get(map_address)
+            address = 0 if found is None else found.native_operation("stack")
+            if found is None or not address:
+                return None
+            return NativeCall(address, found.native_words, 1, 3, map_address, map_register=2)
         case RingOperation(function):
             address = ring.library(bpf.mem.byteorder == "big").address[function]
             return NativeCall(address, ctypes.addressof(bpf.rings.words), 1, 2, closed=False, wake_flags=SUBMIT_FLAGS)

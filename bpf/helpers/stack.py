@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
 from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from arch.errors import KernelError
@@ -71,7 +73,15 @@ def get_stackid(rt: Runtime, ctx: int, map_ptr: int, flags: int) -> int:
     trace = rt.host.callchain(saved_regs(rt, ctx), user=user, max_depth=depth)
     if trace is None:
         return -EFAULT
-    return int(found.store(trace, flags))
+    number = found.store(trace, flags)
+    if found.memo is not None and not user and rt.prog.type == uapi.BPF_PROG_TYPE_KPROBE:
+        found.memo.remember(ctx, flags, number, partial(_name_of, rt))
+    return number
+
+
+def _name_of(rt: Runtime, address: int) -> str:
+    found = rt.host.symbols.lookup(address)
+    return "" if found is None else found[0]
 
 
 def _get_stack(rt: Runtime, buf: int, size: int, flags: int, regs: int, task: int = 0) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Sequence
 
 from arch.abi.errno import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, EOPNOTSUPP, EPERM
@@ -11,6 +12,7 @@ from bpf.face import BpfHost
 from bpf.maps.base import BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.jhash import jhash2
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.stack_memo import StackMemo
 
 STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY | uapi.BPF_F_STACK_BUILD_ID
 BUILD_ID_ENTRY = 32  # sizeof(struct bpf_stack_build_id)
@@ -62,6 +64,7 @@ class StackTraceMap(BpfMap):
             raise refuse(ENOMEM)
         super().alloc()
         self.stacks: dict[int, tuple[int, bytes]] = {}  # id -> (hash, trace)
+        self.memo: StackMemo | None = None  # there once a compiled program uses the map
 
     @property
     def entry_size(self) -> int:
@@ -92,12 +95,30 @@ class StackTraceMap(BpfMap):
             raise refuse(EEXIST)
         if is_full:
             raise refuse(ENOMEM)
+        if old is not None:
+            self._forget()
         self.stacks[number] = (digest, data)
         return number
 
     def _data(self, ips: Sequence[int], raw: bytes) -> bytes:
         """The trace as it is kept: addresses, or entries with build ids."""
         return build_ids(self.host, ips) if self.map_flags & uapi.BPF_F_STACK_BUILD_ID else raw
+
+    def _forget(self) -> None:
+        if self.memo is not None:
+            self.memo.forget()
+
+    def native_operation(self, operation: str) -> int:
+        arch = self.host.arch
+        if operation != "stack" or arch is None or not StackMemo.serves(arch):
+            return 0
+        if self.memo is None:
+            self.memo = StackMemo(arch, self.bpf.version, self.host.block)
+        return self.memo.address
+
+    @property
+    def native_words(self) -> int:
+        return 0 if self.memo is None else ctypes.addressof(self.memo.words)
 
     def lookup(self, key: bytes) -> int:
         raise refuse(EOPNOTSUPP)
@@ -118,6 +139,7 @@ class StackTraceMap(BpfMap):
             raise refuse(E2BIG)
         if self.stacks.pop(number, None) is None:
             raise refuse(ENOENT)
+        self._forget()
 
     def next_key(self, key: bytes | None) -> bytes:
         """stack_map_get_next_key()."""
