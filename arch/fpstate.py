@@ -30,6 +30,7 @@ class FpImage:
     big_endian: bool = False
     after_read: Convert | None = None  # from what the emulator gives to what user space sees
     before_write: Convert | None = None
+    exception: Callable[[bytes], int] | None = None  # si_code of an FP exception, from the image; 0: none is pending
 
     def swapped(self, image: bytearray) -> None:
         """Host byte order to machine byte order, or back."""

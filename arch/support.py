@@ -79,5 +79,6 @@ class Support:
     tls_register: str = ""
     tls_high_register: str = ""  # where the upper 32 bits of the thread pointer are, if not in the same register
     set_tls: Callable[[Any, int], None] | None = None  # where the thread pointer is no register (i386)
+    forbid_counter: Callable[[Any, bool], None] | None = None  # whether reading the time stamp counter traps (x86)
     fp: FpImage | None = None
     user_mode_fields: Mapping[str, int] = field(default_factory=dict)  # pt_regs fields of a new user program

@@ -21,6 +21,7 @@ from arch.support import FrameFacts, Support, TextFacts
 from arch.tracefacts import TraceFacts
 from arch.x86_64 import ENTRY as ENTRY_64
 from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
+from arch.x86_64.counter import forbid_counter
 from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
 from arch.x86_64.rdrand import RANDOM_NUMBERS
 
@@ -122,9 +123,10 @@ def _prepare(cpu: object) -> None:
     cpu.uc.reg_write(x86.UC_X86_REG_CS, registers.KERNEL_CS)
     for name in ("ss", "ds", "es"):
         cpu.write_reg(name, registers.KERNEL_DS)
-    cpu.uc.reg_write(x86.UC_X86_REG_FPCW, 0x37F)
+    cpu.uc.reg_write(x86.UC_X86_REG_FPCW, fp.FCW)
     cpu.uc.reg_write(x86.UC_X86_REG_FPTAG, 0xFFFF)
-    cpu.uc.reg_write(x86.UC_X86_REG_MXCSR, 0x1F80)
+    cpu.uc.reg_write(x86.UC_X86_REG_MXCSR, fp.MXCSR)
+    cpu.uc.reg_write(x86.UC_X86_REG_CR0, cpu.uc.reg_read(x86.UC_X86_REG_CR0) | fp.X86_CR0_NE)
 
 
 ARCHITECTURE = Architecture(
@@ -237,6 +239,7 @@ ARCHITECTURE = Architecture(
         frames=FrameFacts(next_frame=0, return_address=4, any_user_frame=True),
         prepare=_prepare,
         set_tls=_set_tls,
+        forbid_counter=forbid_counter,
         fp=fp.image(xmm=8),
         user_mode_fields={
             "cs": registers.USER_CS,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from arch.abi.signal import ILL_BADSTK, SA_ONSTACK, SA_SIGINFO, SIGILL
 from arch.i386.registers import USER_CS, USER_DS
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
+from arch.x86_64.fp import INITIAL
 
 HAS_RESTORER = True
 SC, EXTRAMASK, FRAME_SIZE = 8, 8 + 88 + 624, 8 + 88 + 624 + 12
@@ -57,6 +58,7 @@ def setup_rt_frame(k: FrameHost, regs: int, info: SignalInfo, action: Action, bl
         k.copy_to_user(frame, _words(back, info.sig) + context)
         k.copy_to_user(frame + EXTRAMASK, _words(blocked >> 32))
     k.save_fp(fp)
+    k.cpu.set_fp_state(INITIAL)
     put(regs, "sp", frame)
     put(regs, "ip", action.handler)
     put(regs, "ax", info.sig)

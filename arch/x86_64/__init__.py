@@ -15,6 +15,7 @@ from arch.native import EmulatorFacts, Role
 from arch.support import FrameFacts, Support, TextFacts
 from arch.vdso import VdsoFacts
 from arch.x86_64 import fp, registers, text
+from arch.x86_64.counter import forbid_counter
 from arch.x86_64.cpuinfo import CPUINFO
 from arch.x86_64.files import FILES
 from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
@@ -198,10 +199,10 @@ def _prepare(cpu: object) -> None:
     cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, cpu.gdt, 127, 0))
     cpu.uc.reg_write(x86.UC_X86_REG_CS, registers.KERNEL_CS)
     cpu.uc.reg_write(x86.UC_X86_REG_SS, registers.KERNEL_DS)
-    # What a new program finds: fninit, ldmxcsr.  arch/x86/kernel/fpu/core.c:fpstate_init_user()
-    cpu.uc.reg_write(x86.UC_X86_REG_FPCW, 0x37F)
+    cpu.uc.reg_write(x86.UC_X86_REG_FPCW, fp.FCW)
     cpu.uc.reg_write(x86.UC_X86_REG_FPTAG, 0xFFFF)
-    cpu.uc.reg_write(x86.UC_X86_REG_MXCSR, 0x1F80)
+    cpu.uc.reg_write(x86.UC_X86_REG_MXCSR, fp.MXCSR)
+    cpu.uc.reg_write(x86.UC_X86_REG_CR0, cpu.uc.reg_read(x86.UC_X86_REG_CR0) | fp.X86_CR0_NE)
 
 
 ARCHITECTURE = Architecture(
@@ -327,6 +328,7 @@ ARCHITECTURE = Architecture(
         frames=FrameFacts(next_frame=0, return_address=8, any_user_frame=True),
         prepare=_prepare,
         tls_register="fs_base",
+        forbid_counter=forbid_counter,
         fp=fp.image(xmm=16),
         user_mode_fields={"cs": registers.USER_CS, "ss": registers.USER_DS, "flags": 0x202},
     ),

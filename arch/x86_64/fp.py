@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unicorn import x86_const as x86
 
+from arch.abi.signal import FPE_FLTDIV, FPE_FLTINV, FPE_FLTOVF, FPE_FLTRES, FPE_FLTUND
 from arch.fpstate import FpImage, Piece
 
 _TAG = 4  # offset of the tag word
@@ -23,6 +24,24 @@ def _expand(image: bytearray) -> None:
     image[_TAG : _TAG + 2] = full.to_bytes(2, "little")
 
 
+# What a program and a handler of a signal begin with.  arch/x86/kernel/fpu/core.c:fpstate_init_user()
+FCW, MXCSR = 0x37F, 0x1F80
+X86_CR0_NE = 1 << 5  # errors of x87 are exceptions of the CPU's own
+INITIAL = (
+    FCW.to_bytes(2, "little") + bytes(22) + MXCSR.to_bytes(4, "little") + (0xFFFF).to_bytes(4, "little") + bytes(480)
+)
+
+
+# Bits of the status word that the control word does not mask -> si_code, the first that fits.  fpu__exception_code()
+_CODES = ((0x01, FPE_FLTINV), (0x04, FPE_FLTDIV), (0x08, FPE_FLTOVF), (0x12, FPE_FLTUND), (0x20, FPE_FLTRES))
+
+
+def _exception(image: bytes) -> int:
+    """What an exception of x87 was about."""
+    control, status = int.from_bytes(image[:2], "little"), int.from_bytes(image[2:4], "little")
+    return next((code for bits, code in _CODES if status & ~control & bits), 0)
+
+
 def image(xmm: int) -> FpImage:
     """FXSAVE with this many XMM registers: 16, or 8 in 32-bit mode."""
     return FpImage(
@@ -37,4 +56,5 @@ def image(xmm: int) -> FpImage:
         ),
         after_read=_abridge,
         before_write=_expand,
+        exception=_exception,
     )

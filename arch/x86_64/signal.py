@@ -11,6 +11,7 @@ from arch.abi.signal import SA_ONSTACK, SA_RESTORER
 from arch.errors import KernelError
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack
 from arch.sigframe import return_fault as return_fault
+from arch.x86_64.fp import INITIAL
 from arch.x86_64.registers import USER_CS, USER_DS
 
 HAS_RESTORER = True
@@ -42,6 +43,7 @@ def setup_rt_frame(k: FrameHost, regs: int, info: SignalInfo, action: Action, bl
     uc += context.ljust(256, b"\0") + blocked.to_bytes(8, "little")
     k.copy_to_user(frame, action.restorer.to_bytes(8, "little") + uc + k.siginfo())
     k.save_fp(fp)
+    k.cpu.set_fp_state(INITIAL)
     put(regs, "di", info.sig)
     put(regs, "ax", 0)
     put(regs, "si", frame + INFO)

@@ -13,6 +13,7 @@ BOOT_REALTIME_NS = 1_700_000_000 * 1_000_000_000  # wall clock at boot: 2023-11-
 
 
 KTIME_MAX = (1 << 63) - 1  # include/linux/ktime.h: what is set to this time or later never comes
+RATE = 10**6 << 16  # of a clock that is not steered: millions, with 16 bits behind the point as in struct timex
 SPARE = 64  # cancelled events that may lie in the queue
 
 
@@ -49,6 +50,8 @@ class Clock:
         "_heap",
         "_now",
         "_order",
+        "_rate",
+        "_steered",
         "idle_ns",
         "next_event_ns",
         "realtime_offset_ns",
@@ -65,6 +68,8 @@ class Clock:
         self.next_event_ns = KTIME_MAX
         self.realtime_offset_ns = BOOT_REALTIME_NS
         self.when_set: dict[Callable[[int], object], None] = {}  # told by how many ns the wall clock jumped
+        self._rate = RATE  # of this clock, against the one that nobody steers
+        self._steered = (0, 0)  # since when: what this clock and the other showed then
         self.tai_offset = 0  # seconds of CLOCK_TAI before CLOCK_REALTIME
 
     @property
@@ -76,6 +81,16 @@ class Clock:
     def realtime_ns(self) -> int:
         """CLOCK_REALTIME."""
         return self._now + self.realtime_offset_ns
+
+    @property
+    def raw_ns(self) -> int:
+        """CLOCK_MONOTONIC_RAW: time goes by this machine's clock, so it is the other that is slower or faster when one steers."""
+        then, raw = self._steered
+        return raw + (self._now - then) * RATE // self._rate
+
+    def steer(self, rate: int) -> None:
+        """ntp_update_frequency(): the clock goes at this rate, in units of RATE."""
+        self._steered, self._rate = (self._now, self.raw_ns), rate
 
     def set_realtime(self, ns: int) -> None:
         """clock_was_set(): the wall clock shows this from now on, and what goes by it hears of the jump."""

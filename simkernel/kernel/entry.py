@@ -21,6 +21,8 @@ from arch.abi.hw_breakpoint import DR_TRAP_BITS, HW_BREAKPOINT_X
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import (
     BUS_ADRERR,
+    FPE_FLTSUB,
+    FPE_INTDIV,
     SEGV_ACCERR,
     SEGV_MAPERR,
     SIGBUS,
@@ -315,6 +317,13 @@ def protection(k: KernelFace, regs: int, trapnr: int) -> Body:
     return 0
 
 
+def fp_error(k: KernelFace, regs: int, trapnr: int) -> Body:
+    """math_error(): SIGFPE with the exception that the FP unit tells, where it tells one."""
+    image = k.arch.support.fp
+    code = image.exception(k.cpu.fp_state()) if image is not None and image.exception is not None else FPE_FLTSUB
+    return (yield from _trap(SIGFPE, code or FPE_FLTSUB)(k, regs, trapnr))
+
+
 def debug(k: KernelFace, regs: int, trapnr: int) -> Body:
     """exc_debug(): a single step, a hardware breakpoint, or x86's instruction that only traps."""
     k.cpus.charge_user()
@@ -349,11 +358,11 @@ ROLE_BODIES: dict[str, tuple[str, Function]] = {
     "page_fault": ("struct pt_regs *regs, unsigned long error_code, unsigned long address", page_fault),
     "timer": ("struct pt_regs *regs", timer),
     "undefined": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGILL, 2)),
-    "divide": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 1)),
+    "divide": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, FPE_INTDIV)),
     "breakpoint": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGTRAP, 128)),
     "debug": ("struct pt_regs *regs, unsigned long trapnr", debug),
     "protection": ("struct pt_regs *regs, unsigned long trapnr", protection),
-    "fp": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 8)),
+    "fp": ("struct pt_regs *regs, unsigned long trapnr", fp_error),
     "alignment": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGBUS, 1)),
     "interrupt": ("struct pt_regs *regs, unsigned long vector", interrupt),
 }

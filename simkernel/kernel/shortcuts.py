@@ -19,7 +19,6 @@ from arch.abi.limits import U32_MAX
 from arch.abi.time import (
     CLOCK_BOOTTIME,
     CLOCK_MONOTONIC,
-    CLOCK_MONOTONIC_RAW,
     CLOCK_REALTIME,
     NSEC_PER_SEC,
 )
@@ -191,12 +190,7 @@ def gettime(s: Words, nr: int, which: int, tp: int, size: int) -> int:
     """clock_gettime() of the clocks that need no accounting."""
     now = begin(s, s[COST])
     clock = which & U32_MAX
-    if (
-        clock != CLOCK_REALTIME
-        and clock != CLOCK_MONOTONIC
-        and clock != CLOCK_MONOTONIC_RAW
-        and clock != CLOCK_BOOTTIME
-    ):
+    if clock != CLOCK_REALTIME and clock != CLOCK_MONOTONIC and clock != CLOCK_BOOTTIME:
         decline()
     place = user_place(tp, 2 * size)
     time = now + s[BODY]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from arch.abi.prctl import PR_TSC_ENABLE, PR_TSC_SIGSEGV
 from arch.cpu import Cpu
 from simkernel.kernel.body import Steps
 from simkernel.kernel.cpus import Cpus
@@ -148,6 +149,13 @@ class Threads:
         regs.set(task.regs, self.arch.instruction_pointer, entry)
         regs.set(task.regs, self.arch.stack_pointer, sp)
         self.cpu.load_user(None)
+        if task.tsc_mode != PR_TSC_ENABLE:
+            self.apply_tsc_mode(task)
+
+    def apply_tsc_mode(self, task: Task) -> None:
+        """PR_SET_TSC of the task that runs; its children inherit it with its registers."""
+        if self.arch.support.forbid_counter is not None:
+            self.arch.support.forbid_counter(self.cpu, task.tsc_mode == PR_TSC_SIGSEGV)
 
     # -- ending --------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,8 @@ def folder() -> Path:
         for path in sorted({Path(word) for word in re.findall(r"/\S+", listed.stdout)}):
             (flat / path.name).write_bytes(path.read_bytes())
         (flat / "stress-ng").write_bytes(program.read_bytes())
+        for path in flat.iterdir():  # the host asks it for its names, too
+            path.chmod(0o755)
         (root / "nobody.c").write_text(NOBODY)
         subprocess.run(["gcc", "-static", "-O2", "-o", flat / "nobody", root / "nobody.c"], check=True)
         (root / ".complete").touch()

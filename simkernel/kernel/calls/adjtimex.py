@@ -1,4 +1,5 @@
-"""Steering the wall clock: what is set is kept, told, and used up second by second; the clock itself goes on at its rate.  kernel/time/{ntp,timekeeping}.c."""
+"""Steering the wall clock: what is set is kept, told, and used up second by second. Tick and frequency change the rate
+between CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW.  kernel/time/{ntp,timekeeping}.c."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
 from arch.abi.time import CLOCK_REALTIME, NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import clock_now
-from simkernel.kernel.clock import Clock
+from simkernel.kernel.clock import RATE, Clock
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
 
@@ -162,6 +163,8 @@ def _adjust(clock: Clock, ntp: Ntp, modes: int, get: Callable[[str], int], tick:
         )
     if modes & ADJ_TICK:
         ntp.tick = tick
+    if modes & (ADJ_TICK | ADJ_FREQUENCY):
+        clock.steer(ntp.tick * (RATE // USER_TICK_US) + values["freq"])
     if modes & ADJ_TAI and 0 <= get("constant") <= MAX_TAI_OFFSET:
         clock.tai_offset = get("constant")
     if modes & ADJ_OFFSET and values["status"] & STA_PLL:  # ntp_update_offset()

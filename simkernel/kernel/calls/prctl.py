@@ -165,9 +165,10 @@ def _cap_ambient(k: KernelFace, what: int, cap: int, c: int, d: int) -> int:
 
 
 def _set_tsc(k: KernelFace, mode: int, b: int, c: int, d: int) -> int:
-    """Whether rdtsc is allowed: kept, not enforced (the emulator executes it)."""
+    """Whether rdtsc is allowed."""
     _none(mode not in (pr.PR_TSC_ENABLE, pr.PR_TSC_SIGSEGV))
     k.current.tsc_mode = mode
+    k.threads.apply_tsc_mode(k.current)
     return 0
 
 

@@ -95,8 +95,10 @@ def clock_now(k: KernelFace, which: int) -> int:
     offsets = time_offsets(k.current.namespaces.get("time"))
     if which == CLOCK_MONOTONIC_COARSE:
         return now // TICK_NSEC * TICK_NSEC + offsets.monotonic
-    if which in (CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW):
+    if which == CLOCK_MONOTONIC:
         return now + offsets.monotonic
+    if which == CLOCK_MONOTONIC_RAW:
+        return k.clock.raw_ns + offsets.monotonic
     if which in (CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM):
         return now + offsets.boottime
     if is_cpu_clock(which):

@@ -79,6 +79,7 @@ class Skb(SkBuff):
         self.fragment_size = 0  # IPCB(skb)->frag_max_size
         self.destructor: Callable[[], None] | None = None  # told when it is freed, or its owner lets it go
         self.metadata = 0  # the struct metadata_dst that is this packet's own
+        self.segment_size = 0  # skb_shinfo(skb)->gso_size, where this is several datagrams
         self.assigned: Owner | None = None  # a sock that a program has chosen (bpf_sk_assign)
 
     @classmethod

@@ -202,7 +202,9 @@ class Sock:
         self.memberships: list[Membership] = []
         self.encap_rcv = ""  # the kernel function that has what comes: its sock is the kernel's own
         self.no_check6_rx = False  # over IPv6, too, it takes what has no sum
-        self.corked: tuple[bytes, bytes, int, int, int, int, bytes] | None = None  # a datagram that is not sent yet
+        self.corked: tuple[bytes, bytes, int, int, int, int, bytes, int] | None = (
+            None  # a datagram that is not sent yet
+        )
         self.error_queue: deque[Queued] = deque()
         self.reuse = self.reuseport = False
         self.freebind = self.transparent = False

@@ -29,6 +29,7 @@ from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import IP_HEADER, checksum, header_length, ip_header, pseudo_sum
 from simkernel.net.ipv4.route import simple_output
+from simkernel.net.ipv4.udp_offload import make_several, pieces
 
 CHECKSUM_AT = {6: 16, 17: 6}  # where TCP and UDP keep theirs
 
@@ -40,7 +41,7 @@ def source_for(k: NetKernel, net: Net, destination: bytes, oif: int = 0) -> byte
 
 def ip_send(
     k: NetKernel, net: Net, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Sock | None = None,
-    oif: int = 0, ttl: int = 0, tos: int = 0,
+    oif: int = 0, ttl: int = 0, tos: int = 0, several: int = 0,
 ) -> Body:  # fmt: skip
     """Build one packet around a transport segment and send it (`yield from`); 0 or -errno."""
     try:
@@ -52,6 +53,9 @@ def ip_send(
         return -EACCES
     skb = yield from new_skb(k, len(body), sk, k.net.charges.datagram(IP_HEADER, protocol, len(body)))
     skb.put_data(body)
+    if several and sk is not None and (refused := make_several(skb, sk, way.mtu - IP_HEADER, several)):
+        yield drop(k, skb)
+        return refused
     return (yield from ip_queue(k, skb, way, protocol, sk, ttl, tos))
 
 
@@ -77,7 +81,7 @@ def ip_queue(
     """Put the IP header before a transport segment and send the packet (`yield from`); 0 or -errno."""
     net, length = way.dev.net, skb.len
     skb.reset_transport_header()
-    whole = length + IP_HEADER <= way.mtu
+    whole = bool(skb.segment_size) or length + IP_HEADER <= way.mtu
     fragment = IP_DF if (whole or protocol == IPPROTO_TCP) and not way.locked else 0
     if sk is None and protocol == IPPROTO_ICMP:
         fragment = 0  # icmp_sk_init(): IP_PMTUDISC_DONT
@@ -145,9 +149,24 @@ def finish(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
     """__ip_finish_output(): packets that are too long for the way are cut (`yield from`)."""
     way = packet.dst
     assert way is not None
+    if packet.segment_size:
+        return (yield from several_out(k, net, sk, packet, "ip_finish_output2"))
     if packet.len > way.mtu:
         return (yield k.call("ip_do_fragment", net, sk, packet.addr, 0))
     return (yield k.call("ip_finish_output2", net, sk, packet.addr))
+
+
+def several_out(k: NetKernel, net: int, sk: int, packet: Skb, output: str) -> Body:
+    """ip_finish_output_gso(), and what a device would do: one by one, or together where they only loop (`yield from`)."""
+    way, ret = packet.dst, 0
+    assert way is not None
+    if way.dev.loopback:
+        return (yield k.call(output, net, sk, packet.addr))
+    for piece in (yield from pieces(k, packet)):
+        error = yield k.call(output, net, sk, piece.addr)
+        ret = error or ret
+    yield k.call("consume_skb", packet.addr)
+    return ret
 
 
 @kernel_function(

@@ -63,6 +63,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.devinet import by_address
 from simkernel.net.ipv4.ip_groups import GROUP_SETTERS, IP_MSFILTER_SIZE, get_filter
 from simkernel.net.ipv4.route import simple_output
+from simkernel.net.ipv4.udp_offload import tell_segments
 
 IPOPT_NOOP = 1
 FLAGS = (
@@ -108,6 +109,7 @@ def ip_cmsg_send(k: NetKernel, sk: Sock, message: Message) -> Extra:
 def ip_cmsg_recv(k: NetKernel, message: Message, sk: Sock, packet: Skb) -> None:
     """What a receiver wants to know of a packet."""
     receive_control(k, message, sk, packet)
+    tell_segments(k, message, sk, packet)
     if not sk.cmsg_flags:
         return
     order = k.mem.byteorder

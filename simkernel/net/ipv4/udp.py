@@ -42,6 +42,7 @@ from simkernel.net.ipv4.icmp import error_header, quoted_ports, verdict
 from simkernel.net.ipv4.ip_output import ip_send, source_for
 from simkernel.net.ipv4.ip_sockglue import ip_cmsg_recv, ip_cmsg_send
 from simkernel.net.ipv4.udp_coverage import UDP_HEADER, enough_covered, sum_holds, summed
+from simkernel.net.ipv4.udp_offload import is_expected, pieces, segment_size
 from simkernel.net.reuseport import choose, select
 
 UDP_MAX = 65507  # largest payload of one datagram
@@ -106,7 +107,8 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     destination, port = message.destination(sock)
     if length > UDP_MAX:
         return -EMSGSIZE
-    source, extra = sock.laddr if len(sock.laddr) == len(INADDR_ANY) else INADDR_ANY, ip_cmsg_send(k, sock, message)
+    source, size = sock.laddr if len(sock.laddr) == len(INADDR_ANY) else INADDR_ANY, segment_size(sock, message)
+    extra = ip_cmsg_send(k, sock, message)
     if message.name or sock.state != TCP_ESTABLISHED:
         error, name, source = k.net.programs.sendmsg(sock, message.name, source, uapi.BPF_CGROUP_UDP4_SENDMSG)
         if error:
@@ -125,20 +127,21 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     if message.name or sock.state != TCP_ESTABLISHED:  # connect() has found the way of others
         classify_flow(k, sock)
     if message.flags & MSG_MORE or sock.options.get((SOL_UDP, UDP_CORK)):
-        sock.corked = (source, destination, port, oif, extra.ttl, extra.tos, message.data)
+        sock.corked = (source, destination, port, oif, extra.ttl, extra.tos, message.data, size)
         return length
-    ret = yield from _send(k, sock, source, destination, port, message.data, oif, extra.ttl, extra.tos)
+    ret = yield from _send(k, sock, source, destination, port, message.data, oif, extra.ttl, extra.tos, size)
     return length if ret >= 0 else ret
 
 
 def _send(
-    k: NetKernel, sk: Sock, source: bytes, destination: bytes, port: int, data: bytes, oif: int, ttl: int, tos: int
+    k: NetKernel, sk: Sock, source: bytes, destination: bytes, port: int, data: bytes, oif: int, ttl: int, tos: int,
+    size: int,
 ) -> Body:  # fmt: skip
     """udp_send_skb() (`yield from`)."""
     body = segment(sk, source, destination, port, data)
     if body is None:
         return -EIO
-    ret = yield from ip_send(k, sk.net, source, destination, sk.protocol, body, sk, oif, ttl, tos)
+    ret = yield from ip_send(k, sk.net, source, destination, sk.protocol, body, sk, oif, ttl, tos, size)
     sk.net.ipv4.mib[mib_name(source, sk.protocol) + ("OutDatagrams" if ret >= 0 else "SndbufErrors")] += 1
     return ret
 
@@ -154,10 +157,10 @@ def segment(sk: Sock, source: bytes, destination: bytes, port: int, data: bytes)
 def _send_corked(k: NetKernel, sk: Sock, data: bytes, flags: int) -> Body:
     """udp_push_pending_frames(): more for a datagram that is not sent yet (`yield from`)."""
     assert sk.corked is not None
-    source, destination, port, oif, ttl, tos, before = sk.corked
+    source, destination, port, oif, ttl, tos, before, size = sk.corked
     if len(before) + len(data) > UDP_MAX:
         return -EMSGSIZE
-    sk.corked = (source, destination, port, oif, ttl, tos, before + data)
+    sk.corked = (source, destination, port, oif, ttl, tos, before + data, size)
     if flags & MSG_MORE or sk.options.get((SOL_UDP, UDP_CORK)):
         return len(data)
     ret = yield k.call("udp_push_pending_frames", sk.addr)
@@ -170,8 +173,8 @@ def udp_push_pending_frames(k: NetKernel, sk: int) -> Body:
     sock = k.net.socks[sk]
     if sock.corked is None:
         return 0
-    (source, destination, port, oif, ttl, tos, data), sock.corked = sock.corked, None
-    return (yield from _send(k, sock, source, destination, port, data, oif, ttl, tos))
+    (source, destination, port, oif, ttl, tos, data, size), sock.corked = sock.corked, None
+    return (yield from _send(k, sock, source, destination, port, data, oif, ttl, tos, size))
 
 
 @kernel_function("int udp_rcv(struct sk_buff *skb)", source="net/ipv4/udp.c", jumps=True)
@@ -283,8 +286,20 @@ def hears(sk: Sock, destination: bytes, source: bytes, sport: int, dev: NetDevic
 
 @kernel_function("int udp_queue_rcv_skb(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/udp.c")
 def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
-    """Filter, charge to the receive buffer, queue, wake."""
+    """Filter, charge to the receive buffer, queue, wake; several that come as one are cut first."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
+    if is_expected(sock, packet):
+        return (yield from _queue_one(k, sock, packet))
+    for piece in (yield from pieces(k, packet)):
+        piece.pull(piece.get("transport_header") - piece.get("network_header"))
+        yield from _queue_one(k, sock, piece)
+    yield k.call("consume_skb", skb)
+    return 0
+
+
+def _queue_one(k: NetKernel, sock: Sock, packet: Skb) -> Body:
+    """udp_queue_rcv_one_skb() (`yield from`)."""
+    sk, skb = sock.addr, packet.addr
     mib, name = sock.net.ipv4.mib, mib_name(sock.any_address, sock.protocol)
     if sock.protocol == IPPROTO_UDPLITE and not enough_covered(sock, packet.packet()):
         sock.dropped()

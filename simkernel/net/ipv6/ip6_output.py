@@ -23,7 +23,8 @@ from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import pseudo_sum
-from simkernel.net.ipv4.ip_output import CHECKSUM_AT, finish_checksum
+from simkernel.net.ipv4.ip_output import CHECKSUM_AT, finish_checksum, several_out
+from simkernel.net.ipv4.udp_offload import make_several
 from simkernel.net.ipv6.header import FRAGMENT_HEADER, IPV6_HEADER, ipv6_header
 from simkernel.net.ipv6.route import route_output
 
@@ -43,7 +44,7 @@ def hops(sk: Sock | None, way: Dst, net: Net) -> int:
 
 def ip6_send(
     k: NetKernel, net: Net, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Sock | None = None,
-    oif: int = 0, hop_limit: int = -1, tclass: int = 0,
+    oif: int = 0, hop_limit: int = -1, tclass: int = 0, several: int = 0,
 ) -> Body:  # fmt: skip
     """Build one packet around a transport segment and send it (`yield from`); 0 or -errno."""
     try:
@@ -54,6 +55,9 @@ def ip6_send(
         return -error.errno
     skb = yield from new_skb(k, len(body), sk, k.net.charges.datagram(IPV6_HEADER, protocol, len(body)))
     skb.put_data(body)
+    if several and sk is not None and (refused := make_several(skb, sk, way.mtu - IPV6_HEADER, several)):
+        yield drop(k, skb)
+        return refused
     return (yield from ip6_queue(k, skb, way, protocol, sk, hop_limit, tclass))
 
 
@@ -68,7 +72,7 @@ def ip6_queue(
     """Put the IPv6 header before a transport segment and send the packet (`yield from`); 0 or -errno."""
     net, length = way.dev.net, skb.len
     skb.reset_transport_header()
-    if length > MAX_PAYLOAD or (length + IPV6_HEADER > way.mtu and _must_be_whole(sk)):
+    if length > MAX_PAYLOAD or (length + IPV6_HEADER > way.mtu and not skb.segment_size and _must_be_whole(sk)):
         yield drop(k, skb)
         return -EMSGSIZE
     at, pseudo = CHECKSUM_AT.get(protocol), (way.source, way.destination, protocol, length)
@@ -124,6 +128,8 @@ def finish(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
     """__ip6_finish_output(): packets that are too long for the way are cut (`yield from`)."""
     way = packet.dst
     assert way is not None
+    if packet.segment_size:
+        return (yield from several_out(k, net, sk, packet, "ip6_finish_output2"))
     if packet.len > _fragment_size(k, sk, way):
         return (yield k.call("ip6_fragment", net, sk, packet.addr, 0))
     return (yield k.call("ip6_finish_output2", net, sk, packet.addr))

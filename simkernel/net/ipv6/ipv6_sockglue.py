@@ -31,6 +31,7 @@ from simkernel.net.core.sock import Sock, mapped
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.ip_sockglue import get_ip_option
+from simkernel.net.ipv4.udp_offload import tell_segments
 from simkernel.net.ipv6 import mcast
 from simkernel.net.ipv6.addr import is_group, is_link_local, needs_device
 from simkernel.net.ipv6.ip6_fib import is_local
@@ -118,6 +119,7 @@ def ip6_datagram_recv_ctl(k: NetKernel, message: Message, sk: Sock, packet: Skb,
     """What a receiver wants to know of a packet; `plain`: it is one of IPv6."""
     if plain:
         receive_control(k, message, sk, packet)
+        tell_segments(k, message, sk, packet)
     wanted, order = sk.np.received, k.mem.byteorder
     if not wanted:
         return

@@ -19,6 +19,7 @@ from simkernel.net.ipv4.header import ICMP_HEADER, addresses
 from simkernel.net.ipv4.ip_sockglue import ip_cmsg_recv
 from simkernel.net.ipv4.udp import UDP_MAX, lookup, mib_name, receive, segment
 from simkernel.net.ipv4.udp_coverage import UDP_HEADER
+from simkernel.net.ipv4.udp_offload import segment_size
 from simkernel.net.ipv6.addr import is_group
 from simkernel.net.ipv6.icmp import told, verdict
 from simkernel.net.ipv6.ip6_output import ip6_send
@@ -50,6 +51,7 @@ def udpv6_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
         if len(sock.corked[1]) != len(IN6ADDR_ANY):
             return (yield k.call("udp_sendmsg", sk, msg, length))
         return (yield from _more(k, sock, message.data, message.flags))
+    size = segment_size(sock, message)
     extra = ip6_datagram_send_ctl(k, sock, message)
     if message.name or sock.state != TCP_ESTABLISHED:
         error, name, source = k.net.programs.sendmsg(sock, message.name, sock.laddr, uapi.BPF_CGROUP_UDP6_SENDMSG)
@@ -62,13 +64,13 @@ def udpv6_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     extra.ifindex = extra.ifindex or scope or sock.route_device(destination)
     if message.flags & MSG_MORE or sock.options.get((SOL_UDP, UDP_CORK)):
         extra_ttl = max(extra.hop_limit, 0)
-        sock.corked = (extra.source, destination, port, extra.ifindex, extra_ttl, extra.tclass, message.data)
+        sock.corked = (extra.source, destination, port, extra.ifindex, extra_ttl, extra.tclass, message.data, size)
         return length
-    ret = yield from _send(k, sock, destination, port, message.data, extra)
+    ret = yield from _send(k, sock, destination, port, message.data, extra, size)
     return length if ret >= 0 else ret
 
 
-def _send(k: NetKernel, sk: Sock, destination: bytes, port: int, data: bytes, extra: Extra6) -> Body:
+def _send(k: NetKernel, sk: Sock, destination: bytes, port: int, data: bytes, extra: Extra6, size: int) -> Body:
     """udp_v6_send_skb() (`yield from`)."""
     source = extra.source or (sk.laddr if len(sk.laddr) == len(IN6ADDR_ANY) else IN6ADDR_ANY)
     classify_flow(k, sk)
@@ -79,7 +81,7 @@ def _send(k: NetKernel, sk: Sock, destination: bytes, port: int, data: bytes, ex
     if body is None:
         return -EIO
     ret = yield from ip6_send(
-        k, sk.net, source, destination, sk.protocol, body, sk, extra.ifindex, extra.hop_limit, extra.tclass
+        k, sk.net, source, destination, sk.protocol, body, sk, extra.ifindex, extra.hop_limit, extra.tclass, size
     )
     sk.net.ipv4.mib[mib_name(source, sk.protocol) + ("OutDatagrams" if ret >= 0 else "SndbufErrors")] += 1
     return ret
@@ -88,10 +90,10 @@ def _send(k: NetKernel, sk: Sock, destination: bytes, port: int, data: bytes, ex
 def _more(k: NetKernel, sk: Sock, data: bytes, flags: int) -> Body:
     """For a datagram that is not sent yet (`yield from`)."""
     assert sk.corked is not None
-    source, destination, port, oif, ttl, tclass, before = sk.corked
+    source, destination, port, oif, ttl, tclass, before, size = sk.corked
     if len(before) + len(data) > UDP_MAX:
         return -EMSGSIZE
-    sk.corked = (source, destination, port, oif, ttl, tclass, before + data)
+    sk.corked = (source, destination, port, oif, ttl, tclass, before + data, size)
     if flags & MSG_MORE or sk.options.get((SOL_UDP, UDP_CORK)):
         return len(data)
     ret = yield k.call("udp_v6_push_pending_frames", sk.addr)
@@ -106,8 +108,8 @@ def udp_v6_push_pending_frames(k: NetKernel, sk: int) -> Body:
         return 0
     if len(sock.corked[1]) != len(IN6ADDR_ANY):
         return (yield k.call("udp_push_pending_frames", sk))
-    (source, destination, port, oif, ttl, tclass, data), sock.corked = sock.corked, None
-    return (yield from _send(k, sock, destination, port, data, Extra6(source, oif, ttl or -1, tclass)))
+    (source, destination, port, oif, ttl, tclass, data, size), sock.corked = sock.corked, None
+    return (yield from _send(k, sock, destination, port, data, Extra6(source, oif, ttl or -1, tclass), size))
 
 
 @kernel_function("int udpv6_rcv(struct sk_buff *skb)", source="net/ipv6/udp.c")
