@@ -23,6 +23,7 @@ from arch.native.subset import (
     Words,
     decline,
     load8,
+    load32,
     native,
     peek64,
     poke8,
@@ -45,7 +46,7 @@ from tracing.record.compiled import (
     put_header,
 )
 from tracing.record.fields import COMMON_SIZE, Field
-from tracing.record.reader import Reader
+from tracing.record.reader import TASK_IDLE, TASK_REPORT, TASK_REPORT_IDLE, TASK_REPORT_MAX, Reader
 from tracing.record.recorder import Recorder
 
 POINT_ARGUMENTS = 10
@@ -54,7 +55,7 @@ LONGEST_STRING = 512  # bytes that Reader.cstr() looks at
 # words of its programs; its arguments.
 D_EVENT, D_RECORDER, D_FIXED, D_COUNT, D_ROWS, D_PROGRAMS, D_ARGUMENTS = range(7)
 # A row: what to do with the value, and with what.
-ARGUMENT, LOAD, STORE, ADD, SIGN, NUMBER, AND, RIGHT, SWAP, COMM, BYTES, TEXT, TAIL, TAIL_BYTES = range(14)
+ARGUMENT, LOAD, STORE, ADD, SIGN, NUMBER, AND, RIGHT, SWAP, COMM, BYTES, TEXT, TAIL, TAIL_BYTES, STATE = range(15)
 ROW_SIZE = 16  # bytes
 SIZE_BITS = 16  # of an operand that is a place and a size
 SIZE_MASK = (1 << SIZE_BITS) - 1
@@ -67,6 +68,21 @@ def sign_extended(value: int, size: int) -> int:
         if value >> 8 * size - 1:
             value |= 0 - (1 << 8 * size)
     return value
+
+
+@native
+def switch_state(preempt: int, state: int, exit_state: int) -> int:
+    """__trace_sched_switch_state() of 4.14 and later, with the place of the task's exit_state."""
+    if preempt:
+        return TASK_REPORT_MAX
+    left = (state | load32(exit_state)) & TASK_REPORT
+    if state & TASK_IDLE == TASK_IDLE:
+        left = TASK_REPORT_IDLE
+    bit = 0
+    while left:
+        bit = bit << 1 if bit else 1
+        left >>= 1
+    return bit
 
 
 @native
@@ -128,6 +144,9 @@ def put_fields(d: Words, record: int) -> int:
             value = value >> operand
         elif op == SWAP:
             value = value >> 8 & 255 | (value & 255) << 8
+        elif op == STATE:
+            value = switch_state(d[D_ARGUMENTS + (operand & 255)], d[D_ARGUMENTS + (operand >> 8 & 255)],
+                                 d[D_ARGUMENTS + (operand >> 16 & 255)] + (operand >> 24))  # fmt: skip
         elif op == COMM:
             value = current_task() + word_at(d[D_RECORDER], R_COMM)
         elif op == BYTES:
@@ -304,6 +323,12 @@ class Rows:
             case ast.Call(ast.Attribute(ast.Name("k"), "ntohs"), [inner]):
                 rows = [*self.simple(inner), (AND, 0xFFFF)]
                 return rows if self.reader.mem.byteorder == "big" else [*rows, (SWAP, 0)]
+            case ast.Call(
+                ast.Attribute(ast.Name("k"), "sched_switch_state"), [ast.Name(preempt), ast.Name(state), ast.Name(prev)]
+            ):
+                at = self.reader.types.offsetof("struct task_struct", "exit_state") << 24
+                preempt_at, state_at, prev_at = (self.names.index(name) for name in (preempt, state, prev))
+                return [(STATE, at | prev_at << 16 | state_at << 8 | preempt_at)]
             case ast.Call(ast.Attribute(ast.Name("k"), name), [inner]):
                 place = self.reader.place(name)
                 if place is None:

@@ -19,6 +19,8 @@ from arch.records import dataclass
 from tracing.face import TraceHost
 from tracing.text.addresses import hash_pointer
 
+# include/linux/sched.h: which states are shown, how an idle task is shown and one that was preempted
+TASK_REPORT, TASK_IDLE, TASK_REPORT_IDLE, TASK_REPORT_MAX = 0x7F, 0x402, 0x80, 0x100
 # Members that Linux spells as macros.  include/net/sock.h, include/net/inet_sock.h
 MACRO_MEMBERS = {
     "sk_family": "__sk_common.skc_family",
@@ -168,10 +170,10 @@ class Reader:
     def sched_switch_state(self, preempt: int, prev_state: int, prev: int) -> int:
         """__trace_sched_switch_state() of 4.14 and later."""
         if preempt:
-            return 0x100
-        state = (prev_state | int(self.member("struct task_struct", "exit_state", prev))) & 0x7F
-        if prev_state & 0x402 == 0x402:  # TASK_IDLE
-            state = 0x80
+            return TASK_REPORT_MAX
+        state = (prev_state | int(self.member("struct task_struct", "exit_state", prev))) & TASK_REPORT
+        if prev_state & TASK_IDLE == TASK_IDLE:
+            state = TASK_REPORT_IDLE
         return 1 << (state.bit_length() - 1) if state else 0
 
     def sched_switch_state_4_1(self, preempt: int, prev_state: int, prev: int) -> int:

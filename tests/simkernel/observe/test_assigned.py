@@ -84,3 +84,26 @@ def test_every_event_with_wild_arguments(arch: str, version: str, monkeypatch: p
     assert rows > 60 and compared > 4 * rows
     assert declined < compared // 5
     m.close()
+
+
+def test_a_switch_is_recorded_without_python() -> None:
+    """Every state that the task which leaves may be in."""
+    with simkernel.boot() as m:
+        k = m.kernel
+        event = k.observer.tracing.events.get("sched", "sched_switch")
+        assert isinstance(event, TracepointEvent)
+        assignment = event.assignment()
+        assert assignment is not None and assignment.extras is None
+        make = Library([put_context], False).builtin("put_context", k.cpu.block)
+        words = assignment.words(None, ctypes.addressof(event.recorder.native.words()), 0)
+        context, task, seen = k.mem.alloc(4096), k.current.addr, set()
+        for exit_state in (0, 0x10, 0x20):
+            k.mirror.set_field(task, "task_struct", "exit_state", exit_state)
+            for state in (0, 1, 2, 4, 8, 0x40, 0x80, 0x100, 0x102, 0x400, 0x402, 0x500, 0x1001, 0x2002, 1 << 40):
+                for preempt in (0, 1):
+                    args = (preempt, task, task, state)
+                    length = make(ctypes.addressof(words), context, REGS, *assignment.arguments(args))
+                    expected = event.record(args)[8:]
+                    assert k.mem.read(context + 8, length - 8) == expected + bytes(-len(expected) % 8)
+                    seen.add(expected)
+        assert len(seen) > 8
