@@ -73,6 +73,15 @@ def compile_getter(member: Member) -> Getter:
     return lambda mem, addr: mem.read_uint(addr + offset, size)
 
 
+def number_place(member: Member) -> tuple[int, int] | None:
+    """(offset, size) of a member that is a plain number: compile_setter() stores it as it is."""
+    inner = member.type.strip
+    if isinstance(inner, StructType | ArrayType | FloatType | VoidType | FuncType) or member.bit_size:
+        return None
+    odd = inner.size not in (1, 2, 4, 8) or (isinstance(inner, IntType) and inner.kind == "bool")
+    return None if odd else (member.offset, inner.size)
+
+
 def compile_setter(member: Member) -> Setter:
     """`set(mem, addr, value)`: ints wrap to the member's size; arrays take bytes, str or sequences; structs views."""
     inner, offset = member.type.strip, member.offset

@@ -361,6 +361,20 @@ class KernelMemory:
         else:
             self.write(addr, (value & ((1 << (8 * size)) - 1)).to_bytes(size, self.byteorder))
 
+    def storer(self, offset: int, size: int) -> Callable[[object, int, int], None]:
+        """store(None, address, number): write_uint() so many bytes behind the address, for who does it often."""
+        _, pack, mask = self._codecs[size]
+        buf, low, top, write = self._buf, offset - self._base, self._size - size, self.write_uint
+
+        def store(_: object, addr: int, value: int) -> None:
+            at = addr + low
+            if 0 <= at <= top:
+                pack(buf, at, value & mask)
+            else:
+                write(addr + offset, size, value)
+
+        return store
+
     def read_cstring(self, addr: int, limit: int = 4096) -> bytes:
         """The bytes before the first NUL, at most `limit`."""
         out = bytearray()

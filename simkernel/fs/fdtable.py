@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from arch.abi.errno import EMFILE
 from arch.abi.resource import RLIMIT_NOFILE
 from arch.errors import KernelError
+from arch.memory import KernelMemory
 from simkernel.fs.inode import File, Path
 from simkernel.fs.mirror import Mirror
 from simkernel.kernel.task import Task
@@ -155,18 +156,17 @@ class FilesStruct:
         """open_fds and close_on_exec of the embedded table: kept for the first 64 descriptors."""
         if fd >= 64:
             return
-        mem = self.mirror.mem
-        layout = self.mirror.struct("struct files_struct")
+        mem, where = self.mirror.mem, self.mirror.struct("struct files_struct").where
         bit = 1 << fd
-        for member, on in (
-            ("open_fds_init", fd in self.fds or fd in self.reserved),
-            ("close_on_exec_init", fd in self.close_on_exec),
-        ):
-            place = layout.where(member)
-            if place is not None:
-                size = min(place[1], 8)
-                old = mem.read_uint(self.addr + place[0], size)
-                mem.write_uint(self.addr + place[0], size, old | bit if on else old & ~bit)
+        self._publish_bit(mem, where("open_fds_init"), bit, fd in self.fds or fd in self.reserved)
+        self._publish_bit(mem, where("close_on_exec_init"), bit, fd in self.close_on_exec)
+
+    def _publish_bit(self, mem: KernelMemory, place: tuple[int, int] | None, bit: int, on: bool) -> None:
+        if place is not None:
+            at, size = self.addr + place[0], min(place[1], 8)
+            old = mem.read_uint(at, size)
+            if bool(old & bit) != on:
+                mem.write_uint(at, size, old ^ bit)
 
     def free(self) -> None:
         """The last task is gone."""

@@ -64,10 +64,6 @@ def stat_at(s: Words, nr: int, dfd: int, name: int, buf: int, flags: int, a: int
     now = begin(s, s[UNPROBED_COST])
     if at(s[PROBED] + LENGTH) or not user_readable(name):
         decline()
-    done = 0
-    while done < s[SIZE]:
-        user_place(buf + done, piece(buf + done, s[SIZE] - done))
-        done += piece(buf + done, s[SIZE] - done)
     set_at(s[DIRECTORY], dfd & U32_MAX)
     set_at(s[MODE], flags)
     set_at(s[ANSWER], 0)
@@ -83,6 +79,12 @@ def stat_at(s: Words, nr: int, dfd: int, name: int, buf: int, flags: int, a: int
         depart(s[OTHER_WALK], now, 0 - ENOENT)
         end(s, nr, now, s[OTHER_COST])
         return 0 - ENOENT
+    done = 0
+    shared[Word.VISITED] = 0
+    while done < s[SIZE]:
+        user_place(buf + done, piece(buf + done, s[SIZE] - done))
+        done += piece(buf + done, s[SIZE] - done)
+    shared[Word.VISITED] = 1
     arrive(s[UNPROBED_WALK], now, nr, a, b, c, 0, 0)
     done = 0
     while done < s[SIZE]:

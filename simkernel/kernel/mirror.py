@@ -9,6 +9,7 @@ from collections.abc import Callable
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
+from arch.cview import number_place
 from arch.memory import KernelMemory, Memory
 from arch.typetable import TypeTable
 from simkernel.kernel.areas import Space, Vma
@@ -52,9 +53,14 @@ class Mirror:
         key = (struct, member)
         found = self._setters.get(key)
         if found is None:
-            known = self.types.has_member(f"struct {struct}", member)
-            found = self._setters[key] = self.types.setter(f"struct {struct}", member) if known else _nothing
+            found = self._setters[key] = self._made_setter(f"struct {struct}", member)
         return found
+
+    def _made_setter(self, struct: str, member: str) -> Setter:
+        if not self.types.has_member(struct, member):
+            return _nothing
+        place = number_place(self.types.resolve(struct, member))
+        return self.types.setter(struct, member) if place is None else self.mem.storer(*place)
 
     def set_field(self, addr: int, struct: str, member: str, value: int) -> None:
         """Store one member of a structure at a kernel address."""
