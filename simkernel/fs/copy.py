@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from arch.abi.errno import EBADF, EINVAL, EISDIR, EOVERFLOW, EPIPE, ESPIPE, EXDEV  # fmt: skip
-from arch.abi.fcntl import O_APPEND
+from arch.abi.fcntl import O_APPEND, O_NONBLOCK
 from arch.abi.limits import MAX_RW_COUNT, S64_MAX, U64_MAX
 from arch.abi.signal import SIGPIPE
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
-from simkernel.fs.pipe import pipe_of
+from simkernel.fs.pipe import pipe_of, wait_for_room
 from simkernel.fs.pseudo import read_steps, release_node, write_steps
+from simkernel.fs.splice_pages import paged, splice_pages
 from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import syscall
+from tracing.files.raw_pages import PagedFile
 
 
 def can_splice_from(k: FsKernel, file: File) -> bool:
@@ -97,6 +99,15 @@ def kernel_write(k: FsKernel, file: File, pos: int, data: bytes) -> Body:
     return ret
 
 
+def _into_pipe(k: FsKernel, source: File, by_pages: PagedFile, dest: File, count: int) -> Body:
+    """splice_file_to_pipe(), from a file that gives pages."""
+    quick = bool((source.f_flags | dest.f_flags) & O_NONBLOCK)
+    ret = yield from wait_for_room(k, pipe_of(dest.f_inode), quick)
+    if ret <= 0 or not count:
+        return min(ret, 0)
+    return (yield from splice_pages(k, source, by_pages, pipe_of(dest.f_inode), count, quick))
+
+
 @syscall("sendfile", "int out_fd, int in_fd, off_t *offset, size_t count", source="fs/read_write.c")
 def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, width: int = 0) -> Body:
     """sendfile(2); `width` is the size of *offset in bytes."""
@@ -105,7 +116,9 @@ def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, 
     source = k.vfs.fget(in_fd)
     if not source.f_mode & c.FMODE_READ:
         return -EBADF
-    if count and not can_splice_from(k, source):
+    dest = k.vfs.fget(out_fd)
+    by_pages = paged(source) if dest.f_inode.i_pipe is not None else None
+    if count and by_pages is None and not can_splice_from(k, source):
         return -EINVAL
     if offset:
         if not source.f_mode & c.FMODE_PREAD:
@@ -114,7 +127,6 @@ def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, 
         in_pos = source.f_pos
     if in_pos < 0 or count >> (8 * k.arch.model.word - 1) or in_pos + count > S64_MAX:  # rw_verify_area()
         return -EINVAL
-    dest = k.vfs.fget(out_fd)
     if not dest.f_mode & c.FMODE_WRITE:
         return -EBADF
     if source.f_op.iterate or dest.f_flags & O_APPEND:
@@ -124,6 +136,8 @@ def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, 
         return -EPIPE
     if count and source.f_op.read_iter is None and source.private_data is None:
         return -EINVAL
+    if by_pages is not None:
+        return (yield from _into_pipe(k, source, by_pages, dest, count))
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, MAX_RW_COUNT))
     if moved > 0:
         if offset:

@@ -129,6 +129,11 @@ class Pipe:
             done += wanted
         return done
 
+    def add_pages(self, pages: list[bytes]) -> None:
+        """Whole pages that nobody writes behind.  KernelError(ENOMEM)."""
+        self.bufs.extend(PipeBuffer(bytearray(page), merges=False) for page in pages)
+        self.charge()
+
     def take(self, it: IovIter) -> int:
         """What a read gets: bytes, to the end of a packet at most.  0 if none of them could be put there."""
         done = 0
@@ -212,6 +217,21 @@ def _too_many(k: FsKernel, kind: str, pages: int) -> bool:
 
 def _unprivileged(k: FsKernel) -> bool:
     return not k.capable(CAP_SYS_RESOURCE) and not k.capable(CAP_SYS_ADMIN)
+
+
+def wait_for_room(k: FsKernel, pipe: Pipe, nonblock: bool) -> Body:
+    """opipe_prep(): wait until there is room: 1, or -errno; EPIPE and SIGPIPE without readers."""
+    while True:
+        if not pipe.readers:
+            k.signals.send(k.current, SIGPIPE)
+            return -EPIPE
+        if not pipe.full:
+            return 1
+        if nonblock:
+            return -EAGAIN
+        ret = yield k.wait(pipe.wr_wait)
+        if ret < 0:
+            return ret
 
 
 def round_pipe_size(size: int) -> int:

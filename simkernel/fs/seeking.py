@@ -31,7 +31,8 @@ TRACE = dict.fromkeys(
      "set_graph_notrace", "snapshot", "stack_trace_filter", "trace"), "tracing_lseek",
 ) | dict.fromkeys(("set_ftrace_notrace_pid", "set_ftrace_pid"), "tracing_lseek_seq")  # fmt: skip
 MAX_NON_LFS = (1 << 31) - 1  # s_maxbytes of who says nothing
-NONSEEKABLE = frozenset(("trace_marker", "trace_marker_raw", "trace_pipe", "trace_pipe_raw", "snapshot_raw"))
+NONSEEKABLE = frozenset(("trace_marker", "trace_marker_raw", "trace_pipe"))  # stream_open()
+POSITIONED = ("trace_pipe_raw_fops", "snapshot_raw_fops")  # nonseekable_open(): splice asks where it is
 
 
 def placed(ops: FileOperations, fs_name: str, parent: str, name: str) -> FileOperations:
@@ -60,3 +61,5 @@ def opened(file: File) -> None:
     kernfs = file.f_op.name == "kernfs_file_fops" and not file.f_mode & c.FMODE_WRITE
     if kernfs or kind in ("seq_lseek", "tracing_lseek_seq") or (kind == "tracing_lseek" and file.f_mode & c.FMODE_READ):
         file.f_mode &= ~c.FMODE_PWRITE
+    if file.f_op.name in POSITIONED:
+        file.f_mode &= ~(c.FMODE_PREAD | c.FMODE_PWRITE)

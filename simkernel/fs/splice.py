@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN, EBADF, EINVAL, EPIPE, ESPIPE
+from arch.abi.errno import EAGAIN, EBADF, EINVAL, ESPIPE
 from arch.abi.fcntl import O_APPEND, O_NONBLOCK
 from arch.abi.limits import IOV_MAX, PAGE_SHIFT
 from arch.abi.poll import POLLIN
-from arch.abi.signal import SIGPIPE
 from arch.abi.stat import S_IFMT, S_IFSOCK
 from simkernel.fs import constants as c
 from simkernel.fs.copy import kernel_read, kernel_write
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
-from simkernel.fs.pipe import Pipe, pipe_of
+from simkernel.fs.pipe import Pipe, pipe_of, wait_for_room
 from simkernel.fs.read_write import sync_iter
+from simkernel.fs.splice_pages import paged, splice_pages
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
@@ -33,21 +33,6 @@ def _ipipe_prep(k: FsKernel, pipe: Pipe, nonblock: bool) -> Body:
     return 1
 
 
-def _opipe_prep(k: FsKernel, pipe: Pipe, nonblock: bool) -> Body:
-    """Wait until there is room: 1, or -errno; EPIPE and SIGPIPE without readers."""
-    while True:
-        if not pipe.readers:
-            k.signals.send(k.current, SIGPIPE)
-            return -EPIPE
-        if not pipe.full:
-            return 1
-        if nonblock:
-            return -EAGAIN
-        ret = yield k.wait(pipe.wr_wait)
-        if ret < 0:
-            return ret
-
-
 def _between(k: FsKernel, source: File, dest: File, length: int, flags: int, keep: bool) -> Body:
     """splice_pipe_to_pipe(), and with `keep` link_pipe()."""
     here, there = pipe_of(source.f_inode), pipe_of(dest.f_inode)
@@ -57,7 +42,7 @@ def _between(k: FsKernel, source: File, dest: File, length: int, flags: int, kee
     ret = yield from _ipipe_prep(k, here, quick)
     if ret <= 0:
         return ret
-    ret = yield from _opipe_prep(k, there, quick)
+    ret = yield from wait_for_room(k, there, quick)
     if ret <= 0:
         return ret
     moved = here.move(there, length, keep)
@@ -121,7 +106,7 @@ def sys_vmsplice(k: FsKernel, fd: int, uiov: int, nr_segs: int, flags: int) -> B
         return -EBADF
     writing = bool(file.f_mode & c.FMODE_WRITE)
     pipe, quick = pipe_of(file.f_inode), bool(flags & SPLICE_F_NONBLOCK)
-    ret = yield from (_opipe_prep if writing else _ipipe_prep)(k, pipe, quick)
+    ret = yield from (wait_for_room if writing else _ipipe_prep)(k, pipe, quick)
     if ret <= 0:
         return ret
     return (yield from sync_iter(k, file, "pipe_write" if writing else "pipe_read", segments, 0, 8 if quick else 0))
@@ -176,7 +161,7 @@ def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, 
     ret = (
         yield from _ipipe_prep(k, pipe_of(source.f_inode), quick)
         if in_pipe
-        else _opipe_prep(k, pipe_of(dest.f_inode), quick)
+        else wait_for_room(k, pipe_of(dest.f_inode), quick)
     )
     if ret <= 0:
         return ret
@@ -192,6 +177,9 @@ def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, 
         return -EINVAL
     if not in_pipe:
         k.vfs.security.file_permission(source, c.MAY_READ)
+    by_pages = paged(source)
+    if by_pages is not None:
+        return (yield from splice_pages(k, source, by_pages, pipe_of(dest.f_inode), length, quick))
     got = yield from kernel_read(k, source, in_pos, min(length, 65536))
     if isinstance(got, int) or not got:
         return got if isinstance(got, int) else 0

@@ -19,8 +19,8 @@ from simkernel.fs.pseudo import (
     KERNFS_FOPS,
     KERNFS_FOPS_5_9,
     PseudoSuper,
-    tracefs_fops,
 )  # fmt: skip
+from simkernel.fs.tracefs_fops import tracefs_fops
 from simkernel.fs.vfs import FsType, Vfs
 from simkernel.kernel.face import KernelFace
 from tracing.files import nodes as tracefs

@@ -64,6 +64,13 @@ def test_every_operation_on_files():
     assert text.splitlines() == (PROGRAMS / "trace_files_6_1.out").read_text().splitlines()
 
 
+def test_pages_of_the_buffer():
+    """raw_pages.c: reads of odd sizes, whole pages by splice and sendfile, and who waits how long."""
+    machine = simkernel.boot()
+    text = machine.run([machine.install(str(PROGRAMS / "bin/x86_64/raw_pages"))], timeout_host_s=100).text
+    assert text.splitlines() == (PROGRAMS / "raw_pages_6_1.out").read_text().splitlines()
+
+
 if __name__ == "__main__":
     for path in (path for path in SCRIPTS if not path.with_suffix(".out").exists()):
         command = [*sys.argv[1:], "-f", str(path), "-f", str(WORK), f"cd /; sh /{path.name} 2>&1"]

@@ -261,26 +261,42 @@ class CpuBuffer(Shared):
             return event
         return None
 
-    def consume_page(self) -> tuple[list[tuple[int, bytes]], int]:
-        """Take all of the oldest page that has events: (times and records, how many were lost before them)."""
+    def oldest_page(self) -> tuple[int, bool]:
+        """Of the oldest page that has events, and there are some: bytes of it that were taken; is it the one that is written to?"""
+        words, rows = self.words, self._rows.words
+        while not rows[self._row(words[pages.OLDEST]) + pages.COUNT]:
+            self._leave_oldest_page()
+        oldest = words[pages.OLDEST]
+        return rows[self._row(oldest) + pages.READ], oldest == words[pages.NEWEST]
+
+    def left_on_page(self) -> int:
+        """Events of the oldest page that nobody has taken."""
+        return int(self._rows.words[self._row(self.words[pages.OLDEST]) + pages.COUNT])
+
+    def consume_page(self, room: int = 0) -> tuple[list[tuple[int, bytes]], int]:
+        """Take all of the oldest page that has events, or as many as take so much room: (times and records, how many were lost before
+        them)."""
         out: list[tuple[int, bytes]] = []
-        lost, words, first = self.lost, self.words, -1
-        while words[pages.ENTRIES]:
-            if first < 0:
-                while not self._rows.words[self._row(words[pages.OLDEST]) + pages.COUNT]:
-                    self._leave_oldest_page()
-                first = words[pages.OLDEST]
-            elif not self._rows.words[self._row(first) + pages.COUNT]:
+        if not self.words[pages.ENTRIES]:
+            return out, self.lost
+        self.oldest_page()
+        lost, room = self.lost, room or self.room
+        for _ in range(self.left_on_page()):
+            following = self.peek()
+            assert following is not None
+            extended = bool(out) and following.ts - out[-1][0] >= MAX_DELTA
+            room -= event_size(len(following.data)) + (pages.EXTEND_SIZE if extended else 0)
+            if room < 0:
                 break
             event = self.consume()
             assert event is not None
             out.append((event.ts, event.data))
+        if self.words[pages.OLDEST] != self.words[pages.NEWEST] and not self.left_on_page():
+            self._leave_oldest_page()
         return out, lost
 
     def filled(self, percent: int) -> bool:
-        """Is there something to read, and are so many of the pages in use?  ring_buffer.c:full_hit()."""
-        if not self.entries:
-            return False
+        """Are so many of the pages in use?  ring_buffer.c:full_hit()."""
         return not percent or self.in_use * 100 >= percent * self.nr_pages
 
     def oldest_ts(self) -> int:
@@ -411,7 +427,7 @@ def _seconds(ns: int, width: int) -> str:
 # The binary page, as trace_pipe_raw gives it.
 
 
-def _header(type_len: int, delta: int, byteorder: ByteOrder) -> bytes:
+def event_header(type_len: int, delta: int, byteorder: ByteOrder) -> bytes:
     """u32 type_len:5, time_delta:27; bit-fields fill from the least significant bit on little endian only."""
     word = type_len | delta << 5 if byteorder == "little" else type_len << 27 | delta
     return word.to_bytes(4, byteorder)
@@ -428,14 +444,14 @@ def encode_page(
     for ts, data in events:
         delta = ts - last
         if delta >= MAX_DELTA:
-            body += _header(TYPE_TIME_EXTEND, delta & (MAX_DELTA - 1), order)
+            body += event_header(TYPE_TIME_EXTEND, delta & (MAX_DELTA - 1), order)
             body += (delta >> 27).to_bytes(4, order)
             delta = 0
         padded = data + bytes(-len(data) % 4)
         if len(padded) > SHORT_DATA or not padded:
-            body += _header(0, delta, order) + (len(padded) + 4).to_bytes(4, order) + padded
+            body += event_header(0, delta, order) + (len(padded) + 4).to_bytes(4, order) + padded
         else:
-            body += _header(len(padded) // 4, delta, order) + padded
+            body += event_header(len(padded) // 4, delta, order) + padded
         last = ts
     if len(body) > size - BUF_PAGE_HEADER:
         raise ValueError("events do not fit on a page")

@@ -5,7 +5,7 @@ The machine has one, and each directory of `instances` is another.  Times are na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from arch.abi.errno import EBUSY, EINVAL, ENODEV
 from arch.errors import KernelError
@@ -18,6 +18,7 @@ from tracing.buffer.tracer import NopTracer, Tracer
 CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc")
 CLOCKS_4_1 = ("local", "global", "counter", "uptime", "perf", "mono", "x86-tsc")
 PIPE_KEY = ("trace_pipe",)
+ENTRY_WAITERS, FULL_WAITERS = 1, 2  # bits of `pipe_waiters`
 USER_STACK_ENTRIES = 8  # FTRACE_STACK_ENTRIES
 # What an instance does not have, and what it begins without.  trace.c:TOP_LEVEL_TRACE_FLAGS, ZEROED_TRACE_FLAGS
 TOP_LEVEL_OPTIONS = ("trace_printk", "printk-msg-only", "record-cmd")
@@ -37,7 +38,7 @@ class TraceArray(Columns, Shared):
     """struct trace_array; `name` is the instance's, empty for the machine's own."""
 
     cpumask = SharedWord(A_CPUMASK)
-    pipe_waiters = SharedWord(A_WAITERS)  # somebody sleeps on trace_pipe
+    pipe_waiters = SharedWord(A_WAITERS)  # somebody sleeps on trace_pipe, or on a full page of trace_pipe_raw
 
     def __init__(self, board: Board, name: str = "", size_kb: int = 1408) -> None:
         options = board.options
@@ -63,6 +64,7 @@ class TraceArray(Columns, Shared):
             self.clocks = tuple(name for name in self.clocks if name != "tai")
         self.clock = "local"
         self.count = 0  # of the counter clock
+        self.full_waiters: dict[int, int] = {}  # by CPU: how much of the pages, in percent, the first of them waits for
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
         self.errors = ErrorLog(board.host, board.features.error_log) if name else board.errors
         self.tracers: dict[str, Tracer] = {"nop": NopTracer()}  # newest last
@@ -136,9 +138,41 @@ class TraceArray(Columns, Shared):
         found_room = buffer.write(cpu, self.now(), data)
         self.board.tasks.fresh[cpu] = True
         if self.pipe_waiters:
-            self.pipe_waiters = False
-            self.host.wake(PIPE_KEY)
+            self._wake_readers(cpu)
         return found_room
+
+    def _wake_readers(self, cpu: int) -> None:
+        """rb_wakeups(): of an entry, and of a buffer that is as full as they wait for."""
+        if self.pipe_waiters & ENTRY_WAITERS:
+            self.host.wake(PIPE_KEY)
+        percent = self.full_waiters.get(cpu)
+        if percent is not None:
+            mine = self.buffer.cpus[cpu]
+            if mine.entries and not mine.oldest_page()[1] and mine.filled(percent):
+                del self.full_waiters[cpu]
+                self.host.wake(self._full_key(cpu))
+        self.pipe_waiters = FULL_WAITERS if self.full_waiters else 0
+
+    def _full_key(self, cpu: int) -> Hashable:
+        return ("trace_pipe_raw", self.name, cpu)
+
+    def wake_when_filled(self, cpu: int, percent: int) -> Hashable:
+        """What to sleep on until so much of a CPU's buffer is filled (0: anything comes), with one page that is whole."""
+        if not percent:
+            self.pipe_waiters |= ENTRY_WAITERS
+            return PIPE_KEY
+        self.full_waiters[cpu] = min(percent, self.full_waiters.get(cpu, percent))
+        self.pipe_waiters |= FULL_WAITERS
+        return self._full_key(cpu)
+
+    def wake_all_readers(self) -> None:
+        """ring_buffer_wake_waiters()"""
+        if self.pipe_waiters:
+            self.pipe_waiters = 0
+            self.host.wake(PIPE_KEY)
+            for cpu in self.full_waiters:
+                self.host.wake(self._full_key(cpu))
+            self.full_waiters.clear()
 
     def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""

@@ -16,7 +16,8 @@ from tracing.buffer.tracer import Tracer
 from tracing.features import Features
 from tracing.files.markers import Markers
 from tracing.files.nodes import File, FixedDirectory, Node, number, word
-from tracing.files.opened import FreeBuffer, FunctionSetFile, MaskFile, PipeFile, RawFile, TraceFile
+from tracing.files.opened import FreeBuffer, FunctionSetFile, MaskFile, PipeFile, TraceFile
+from tracing.files.raw_pages import RawFile
 from tracing.record.event import TraceEvent
 from tracing.text.masks import mask_text, parse_mask
 from tracing.tracers.function import NO_PID, FunctionTracer, parse_pids, pids_text
@@ -258,7 +259,10 @@ class ArrayFiles:
 
     def set_recording(self, data: bytes) -> None:
         """0 or 1 to tracing_on.  EINVAL."""
-        self.array.buffer.recording = bool(number(data))
+        on = bool(number(data))
+        self.array.buffer.recording = on
+        if not on:
+            self.array.wake_all_readers()
 
     def options(self) -> list[Node]:
         """options/: the array's flags, and those of every tracer that it may have."""

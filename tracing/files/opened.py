@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable
 
-from arch.abi.errno import EAGAIN, EINVAL
+from arch.abi.errno import EINVAL
 from arch.abi.fcntl import O_RDWR, O_TRUNC, O_WRONLY
 from arch.abi.poll import EPOLLIN, EPOLLRDNORM
 from arch.cstring import kstrto
 from arch.errors import KernelError
-from tracing.buffer.pages import BUF_PAGE_HEADER
 from tracing.buffer.pipe import TracePipe
-from tracing.buffer.ringbuffer import RingBuffer, encode_page
-from tracing.buffer.trace import PIPE_KEY, TraceArray
-from tracing.face import FilterProgram, WouldBlock
+from tracing.buffer.trace import ENTRY_WAITERS, PIPE_KEY, TraceArray
+from tracing.face import FilterProgram
 from tracing.files.nodes import File, OpenFile
+from tracing.files.raw_pages import PagedFile
 from tracing.record import filter as event_filter
 from tracing.record.event import EventFile, TraceEvent
 from tracing.record.registry import EventRegistry
@@ -23,10 +22,9 @@ from tracing.tracers.functions import FunctionSet, Words
 
 # (event, text without blanks, token of the open file) -> the program that the text names
 FilterHook = Callable[[TraceEvent, str, OpenFile], FilterProgram]
-MISSED_EVENTS, MISSED_STORED = 1 << 31, 1 << 30  # RB_MISSED_EVENTS: bits of a page's commit word
 
 
-class PipeFile(OpenFile):
+class PipeFile(PagedFile):
     """trace_pipe."""
 
     def __init__(self, file: File, flags: int, pipe: TracePipe) -> None:
@@ -37,6 +35,10 @@ class PipeFile(OpenFile):
         """Consumes; the position means nothing.  EAGAIN, WouldBlock."""
         return self.pipe.read(size, self.nonblock) if size else b""
 
+    def pages(self, size: int, slots: int, pos: int, nonblock: bool) -> list[bytes]:
+        """Whole lines, as many as fit on each."""
+        return self.pipe.pages(size, slots, self.nonblock)
+
     @property
     def poll_key(self) -> Hashable:
         return PIPE_KEY
@@ -45,80 +47,13 @@ class PipeFile(OpenFile):
         """Readable once there is an entry; until then the next one wakes."""
         if self.pipe.ready():
             return EPOLLIN | EPOLLRDNORM
-        self.pipe.array.pipe_waiters = True
+        self.pipe.array.pipe_waiters |= ENTRY_WAITERS
         return 0
 
     def release(self) -> None:
         """The pipe may be opened by others."""
         super().release()
         self.pipe.release()
-
-
-class RawFile(OpenFile):
-    """per_cpu/cpuN/trace_pipe_raw and snapshot_raw: pages as the ring buffer has them.  trace.c:tracing_buffers_read()."""
-
-    def __init__(self, file: File, flags: int, array: TraceArray, cpu: int, snapshot: bool) -> None:
-        super().__init__(file, flags)
-        self.array = array
-        self.cpu = cpu
-        self.snapshot = snapshot
-        self.left = b""
-
-    @property
-    def buffer(self) -> RingBuffer | None:
-        """The one that is read."""
-        return self.array.snapshot if self.snapshot else self.array.buffer
-
-    def read(self, size: int, pos: int) -> bytes:
-        """The rest of a page that was begun, or of the next one.  EAGAIN, WouldBlock; nothing of a missing snapshot.
-
-        A read that has no room for more than a page's head gets nothing of a new one.
-        """
-        if not size:
-            return b""
-        if not self.left:
-            buffer = self.buffer
-            if size <= BUF_PAGE_HEADER and buffer is not None and not buffer.empty(self.cpu):
-                return b""
-            self.left = self.next_page()
-        data, self.left = self.left[:size], self.left[size:]
-        return data
-
-    def next_page(self) -> bytes:
-        """Consume what stands on the oldest page."""
-        buffer = self.buffer
-        if buffer is None or buffer.empty(self.cpu):
-            if self.nonblock:
-                raise KernelError(EAGAIN)
-            if self.snapshot:
-                return b""
-            self.array.pipe_waiters = True
-            raise WouldBlock(PIPE_KEY)
-        events, lost = buffer.cpus[self.cpu].consume_page()
-        board = self.array.board
-        page = bytearray(encode_page(events, board.byteorder, board.word, buffer.subbuf_size))
-        if lost:
-            commit = int.from_bytes(page[8 : 8 + board.word], board.byteorder)
-            flags = MISSED_EVENTS
-            if commit + board.word <= buffer.subbuf_size - 16:
-                flags |= MISSED_STORED
-                page[16 + commit : 16 + commit + board.word] = lost.to_bytes(board.word, board.byteorder)
-            page[8 : 8 + board.word] = (commit | flags).to_bytes(board.word, board.byteorder)
-        return bytes(page)
-
-    @property
-    def poll_key(self) -> Hashable:
-        return PIPE_KEY
-
-    def poll(self) -> int:
-        """Readable once the buffer is as full as buffer_percent says."""
-        if self.snapshot:
-            return super().poll()
-        buffer = self.buffer
-        if buffer is not None and buffer.cpus[self.cpu].filled(self.array.buffer_percent):
-            return EPOLLIN | EPOLLRDNORM
-        self.array.pipe_waiters = True
-        return 0
 
 
 class TraceFile(OpenFile):
