@@ -38,10 +38,13 @@ SECTIONS = (
 Frequent system calls are answered in the hook of their instruction, in host code; all others go through kernel text and Python behind every
 kernel function. `SIMKERNEL_TIER=python` shows what the latter costs, with the same time and counts. A real kernel needs two seconds or more to boot.
 
-What bounds the latter is Python in many places, by samples: a fork and exec of a static busybox (about 4.7 ms on the busy host of this page) is 21 % emulated
-code, 22 % page faults (64 of them, three Python bodies each), 12 % `copy_process()`, 6 % members of structures in kernel memory, and nothing else above
-5 %; `find` (80 us a file, creating them included) is 27 % emulated code, 13 % each the bodies of open and stat, 10 % their structures.
-""", ("machine", "paths")),
+What bounds the latter is Python in many places, by samples. A fork and exec of a static busybox (2.8 ms where the host has a processor to spare) is 18 % emulated
+code and its translation, 22 % page faults (64 of them), 12 % `copy_process()`, 6 % the loading of the program, 4 % members of structures in kernel memory, and nothing
+else above 5 %. Of a file that `find` shows two thirds are its `stat`, half of that the record, a tenth is the reading of the directory. A block through a pipe
+between two programs takes four system calls that sleep and wake: 27 % goes from text to Python and back (46 times), 13 % are the pipe's bodies, 12 % the switch of
+tasks, 8 % the wake-up. An open with its close is twelve kernel functions: 31 % are ways between them, a fifth their structures in kernel memory, the rest
+their bodies, none of which takes more than 3 %.
+""", ("work", "machine", "paths")),
     Section("Starts, copies, growth", """
 Most of a start is Python reading some 500 modules and making their classes. What must not cost more where there is more of it is
 compared with one of few.
@@ -50,7 +53,8 @@ compared with one of few.
 What a call with an attached program or event takes, and what that added to it. A program that is used often is compiled with its helpers
 and maps, and its hits reach it without Python; the call itself stays in the hook where the handler looks at no more than arguments, results and the
 kernel's memory ([design notes](design-notes.md), "Probes on such a call's way are visited from the hook"). It goes its whole way through kernel text where a
-handler looks at other registers or the stack, a probe is inside a function behind its begin, a record wakes a reader who sleeps, or a program needs Python: stacks.
+handler looks at other registers or the stack, a probe is inside a function behind its begin, a record wakes a reader who sleeps, or a program needs Python. A program that asks for
+stacks goes its whole way, too, since it looks at them; where it has met a stack before Python is not asked.
 """, ("events", "tracepoints")),
     Section("Tracing without a CPU", """
 The event, its record and its text, on the fake machine of the tests: Python's part.
