@@ -26,6 +26,7 @@ from arch.native import Block
 from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.layout import KernelLayout
+from bpf.socket_face import SocketHost
 from tracing.face import KernelMem, SymbolTable
 
 Detach = Callable[[], None]
@@ -232,11 +233,31 @@ class TracingAttach:
 
 @dataclass(frozen=True)
 class KprobeMultiAttach:
-    """Many functions with one link."""
+    """Many functions with one link; `session`: the program runs at entry and return."""
 
     addresses: Sequence[int]
     cookies: Sequence[int]
     is_return: bool
+    session: bool = False
+    named: bool = False  # the addresses are of names
+
+
+class ProbedFile(Protocol):
+    """A file whose functions are probed."""
+
+    def path(self) -> str:
+        """As the current task sees it."""
+
+
+@dataclass(frozen=True)
+class UprobeMultiAttach:
+    """Many functions of a file; `places`: offset, counter's offset and cookie of each; `process`: only there, None: everywhere."""
+
+    file: ProbedFile
+    places: Sequence[tuple[int, int, int]]
+    process: int | None
+    is_return: bool
+    session: bool
 
 
 @dataclass(frozen=True)
@@ -288,6 +309,7 @@ AttachRequest = (
     RawTracepointAttach
     | TracingAttach
     | KprobeMultiAttach
+    | UprobeMultiAttach
     | PerfEventAttach
     | IterAttach
     | CgroupAttach
@@ -301,54 +323,6 @@ class Timer(Protocol):
 
     def cancel(self) -> None:
         """Forget it; harmless when it has run."""
-
-
-SynQueue = tuple[int, bool, bool, bool]  # of a listener: net.ipv4.tcp_syncookies, full, lately overflowed, IPV6_V6ONLY
-
-
-class SocketHost(Protocol):
-    """The sockets of the network, for programs that hold the address of a struct sock; errnos are negative."""
-
-    def bind(self, sk: int, address: bytes) -> int:
-        """To a struct sockaddr_in or sockaddr_in6."""
-
-    def setsockopt(self, sk: int, level: int, name: int, value: bytes) -> int: ...
-    def getsockopt(self, sk: int, level: int, name: int) -> bytes | int: ...
-    def lookup(
-        self, net: int, nsid: int | None, protocol: int, four: tuple[bytes, int, bytes, int], ifindex: int
-    ) -> int:
-        """The sock that a packet from the first to the second address would find, 0 without; of TCP also requests."""
-
-    def listener(self, sk: int) -> int: ...
-    def syn_queue(self, sk: int, overflows: bool) -> SynQueue: ...
-    def may_be_mapped(self, sk: int) -> bool:
-        """sock_map_sk_is_suitable(), sock_map_sk_state_allowed()."""
-
-    def may_hear(self, sk: int) -> bool:
-        """sock_map_redirect_allowed(): data may be redirected to it."""
-
-    def may_be_judged(self, sk: int) -> bool: ...
-    def forget_judged(self, sk: int) -> None: ...
-    def watch(self, sk: int, received: bool, sent: bool) -> None:
-        """What a socket receives, or is given to send, is judged by programs; nothing where the socket is gone."""
-
-    def reuseport_error(self, sk: int) -> int:
-        """reuseport_array_update_check(): the errno for what is no listening or bound sock of a group, or 0."""
-
-    def select_reuseport(self, sk: int, chosen: int, sockarray: bool) -> int:
-        """sk_select_reuseport(): may the one be chosen where the other was found?  0 or the errno."""
-
-    def assign_error(self, sk: int, family: int, protocol: int) -> int:
-        """bpf_sk_lookup_assign(): may it be what such a look-up finds?  0 or the errno."""
-
-    def in_group(self, sk: int) -> bool: ...
-    def netns_cookie(self, sk: int) -> int:
-        """Of the namespace of a sock; 0 as address: the first one's."""
-
-    def cgroup_id(self, sk: int, ancestor_level: int | None = None) -> int: ...
-    def uid(self, sk: int) -> int: ...
-    def fib_lookup(self, net: int, params: bytes, flags: int) -> tuple[int, bytes]:
-        """The answer of bpf_fib_lookup() in a namespace, and its struct bpf_fib_lookup."""
 
 
 # ---- the machine ----
@@ -423,6 +397,15 @@ class BpfHost(Protocol):
 
     def pid_of_fd(self, fd: int) -> int:
         """The process of a pidfd; EBADF."""
+
+    def probed_file(self, path: str | None, fd: int) -> ProbedFile:
+        """By its path, or a descriptor where that is None; EBADF for what is no regular file."""
+
+    def process_of_pid(self, pid: int) -> int:
+        """The current task's number of a process as the machine's own; ESRCH."""
+
+    def pid_of_process(self, process: int) -> int:
+        """And back; 0 for one that the current task does not see, or that is gone."""
 
     def fd_netns(self, fd: int) -> NetNamespace:
         """The network namespace it is; EINVAL."""

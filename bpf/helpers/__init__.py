@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
 from arch.errors import Fault, KernelError
+from arch.records import dataclass
 from bpf.board import Bpf
 from bpf.face import Prog, Registers
 from bpf.helpers.rows import declare
@@ -22,6 +23,14 @@ from bpf.maps.base import BpfMap
 
 M = (1 << 64) - 1
 Map = TypeVar("Map", bound=BpfMap)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a program that runs at a function's entry and at its return knows of the call."""
+
+    is_return: bool = False
+    cookie: int = 0  # address of a word that the call keeps from one run to the other
 
 
 class Runtime:
@@ -36,6 +45,7 @@ class Runtime:
         self.ctx = 0
         self.cookie = 0  # bpf_cookie of the attachment that started this run
         self.entry_ip = 0  # of the probed function, for bpf_get_func_ip() on kprobes
+        self.session = Session()  # of a program at a function's entry and at its return
         # of a control group's hook: address of what it will answer, and its values by struct bpf_map
         self.cgroup_run: tuple[int, Mapping[int, int]] = (0, {})
 
@@ -174,6 +184,7 @@ MODULES = (
     "objects",
     "arena",
     "kernel_objects",
+    "session",
     "ringbuf",
     "perf",
     "storage",

@@ -18,7 +18,6 @@ NOT_VERIFIED: Final = frozenset(
         "bpf_stream_vprintk",
         "bpf_dynptr_from_file",
         "bpf_dynptr_file_discard",
-        "bpf_session_cookie",
         "bpf_task_work_schedule_signal",
         "bpf_task_work_schedule_resume",
     ]
@@ -117,10 +116,12 @@ WITH_BODY: Final = frozenset(
         "bpf_arena_alloc_pages",
         "bpf_arena_free_pages",
         "bpf_arena_reserve_pages",
+        "bpf_session_is_return",
+        "bpf_session_cookie",
     ]
 )
 
-_KPROBE_SESSION = 56  # BPF_TRACE_KPROBE_SESSION, since 6.10
+_SESSIONS = (uapi.BPF_TRACE_KPROBE_SESSION, uapi.BPF_TRACE_UPROBE_SESSION)
 _GENERIC = "tracing tc xdp struct_ops syscall cgroup"
 _SKB = "tc sched_act sk_skb socket_filter cgroup lwt netfilter tracing"
 
@@ -384,14 +385,14 @@ _SETS: tuple[tuple[KfuncSet, str], ...] = (
         """,
     ),
     (
-        KfuncSet("kprobe", "kernel/trace/bpf_trace.c", attach=(_KPROBE_SESSION,)),
+        KfuncSet("kprobe", "kernel/trace/bpf_trace.c", attach=_SESSIONS),
         """
         bpf_session_is_return           6.10 7.0  adf46d88ae4b -
         bpf_session_cookie              6.10 7.0  5c919acef851 -
         """,
     ),
     (
-        KfuncSet("kprobe tracing", "kernel/trace/bpf_trace.c"),
+        KfuncSet("kprobe tracing", "kernel/trace/bpf_trace.c", attach=_SESSIONS),
         """
         bpf_session_is_return           7.0  -    - -
         bpf_session_cookie              7.0  -    - -

@@ -6,10 +6,10 @@ from arch.abi.errno import EACCES, EINVAL, ENOENT, EPROTONOSUPPORT
 from arch.abi.inet import IPPROTO_TCP, TCP_HEADER_SIZE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import AF_INET6
-from bpf.face import SynQueue
 from bpf.helpers import Runtime, prototype
 from bpf.packet.skbuff import Sock
 from bpf.packet.syncookie import IPV4, IPV6, Sizes, check_cookie, make_cookie
+from bpf.socket_face import SynQueue
 
 COOKIES_ALWAYS = 2  # net.ipv4.tcp_syncookies
 

@@ -308,6 +308,12 @@ def override_return(rt: Runtime, regs: int, value: int) -> int:
 @prototype(
     "get_attach_cookie",
     args="PTR_TO_CTX",
+    func="bpf_get_attach_cookie_uprobe_multi",
+    proto="bpf_get_attach_cookie_proto_umulti",
+)
+@prototype(
+    "get_attach_cookie",
+    args="PTR_TO_CTX",
 )
 def get_attach_cookie(rt: Runtime) -> int:
     return rt.cookie
@@ -327,6 +333,12 @@ def get_attach_cookie(rt: Runtime) -> int:
     args="PTR_TO_CTX",
     func="bpf_get_func_ip_kprobe_multi",
     proto="bpf_get_func_ip_proto_kprobe_multi",
+)
+@prototype(
+    "get_func_ip",
+    args="PTR_TO_CTX",
+    func="bpf_get_func_ip_uprobe_multi",
+    proto="bpf_get_func_ip_proto_uprobe_multi",
 )
 @prototype(
     "get_func_ip",

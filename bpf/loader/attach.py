@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 
 from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, ESRCH, errno_name
 from arch.abi.perf_event import (
@@ -31,6 +30,7 @@ from bpf.loader.links import (
     need_task,
     require_fd,
 )
+from bpf.loader.multi import attach_kernel_functions, attach_user_functions
 from bpf.loader.program import Program
 from bpf.loader.sys import Task
 from bpf.loader.uprobes import attach_uprobe
@@ -105,37 +105,6 @@ def _auto_ksyscall(obj: LoadedObject, program: Program) -> Link | None:
         return attach_kprobe(obj, program, f"__se_sys_{name}", 0, is_return)
     except LoadError:  # before 4.17
         return attach_kprobe(obj, program, f"sys_{name}", 0, is_return)
-
-
-def _auto_kprobe_multi(obj: LoadedObject, program: Program) -> Link | None:
-    """`kprobe.multi/vfs_*`: one link for many functions.  bpf_program__attach_kprobe_multi_opts()."""
-    pattern = sections.target(program.section_name)
-    if not pattern:
-        return None
-    if not re.fullmatch(r"[A-Za-z0-9_.*?]+", pattern):
-        raise LoadError(f"kprobe multi pattern is invalid: {pattern}")
-    return attach_kprobe_multi(obj, program, pattern, program.section_name.lstrip("?").startswith("kretprobe"))
-
-
-def attach_kprobe_multi(obj: LoadedObject, program: Program, pattern: str, is_return: bool = False) -> Link:
-    task = need_task(obj)
-    require_fd(program)
-    addresses = []
-    for line in task.read_file("/proc/kallsyms").decode("utf-8", "surrogateescape").splitlines():
-        parts = line.split()
-        if len(parts) == 3 and parts[1] in "tT" and fnmatchcase(parts[2], pattern):
-            addresses.append(int(parts[0], 16))
-    if not addresses:
-        raise LoadError(f"prog '{program.name}': no function matches '{pattern}'", ENOENT)
-    with task.memory() as m:
-        rows = m.put(task.pack(f"{len(addresses)}Q", *addresses))
-        tail = task.pack("IIQQQ", int(is_return), len(addresses), 0, rows, 0)
-        try:
-            fd = task.link_create(program.fd, 0, uapi.BPF_TRACE_KPROBE_MULTI, tail)
-        except KernelError as error:
-            text = f"prog '{program.name}': failed to attach: {errno_name(error.errno)}"
-            raise LoadError(text, error.errno) from None
-    return Link(task, f"kprobe.multi '{pattern}'", fd)
 
 
 # ------------------------------------------------------------------------------------------------ uprobes
@@ -299,8 +268,9 @@ _METHODS: dict[str, Callable[[LoadedObject, Program], Attachment | None]] = {
     "filter_file": _auto_filter_file,
     "kprobe": _auto_kprobe,
     "ksyscall": _auto_ksyscall,
-    "kprobe_multi": _auto_kprobe_multi,
+    "kprobe_multi": attach_kernel_functions,
     "uprobe": _auto_uprobe,
+    "uprobe_multi": attach_user_functions,
     "usdt": _auto_usdt,
     "tracepoint": _auto_tracepoint,
     "raw_tracepoint": _auto_raw_tracepoint,

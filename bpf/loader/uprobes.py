@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import Any
 
 from elftools.common.exceptions import ELFError
@@ -55,28 +56,47 @@ def attach_uprobe(
     return link
 
 
-def find_function(data: bytes, name: str, path: str) -> int:
-    """File offset of a function, from the dynamic or the full symbol table.  elf_find_func_offset()."""
+def _functions(data: bytes, kind: str, path: str) -> list[tuple[str, str, int]]:
+    """Name, binding and file offset of each function of a symbol table; none where the table is not there."""
+    found = []
     try:
         elf = ELFFile(io.BytesIO(data))
-        names: list[str] = []
-        for kind in (".dynsym", ".symtab"):
-            table: Any = elf.get_section_by_name(kind)
-            best: int | None = None
-            strength = -1
-            for symbol in table.iter_symbols() if table is not None else ():
-                if symbol["st_info"]["type"] != "STT_FUNC" or not isinstance(symbol["st_shndx"], int):
-                    continue
-                names.append(symbol.name)
-                rank = {"STB_GLOBAL": 2, "STB_WEAK": 1}.get(symbol["st_info"]["bind"], 0)
-                if symbol.name.split("@")[0] == name and rank > strength:
-                    section = elf.get_section(symbol["st_shndx"])
-                    best, strength = symbol["st_value"] - section["sh_addr"] + section["sh_offset"], rank
-            if best is not None:
-                return best
+        table: Any = elf.get_section_by_name(kind)
+        for symbol in table.iter_symbols() if table is not None else ():
+            if symbol["st_info"]["type"] != "STT_FUNC" or not isinstance(symbol["st_shndx"], int):
+                continue
+            section = elf.get_section(symbol["st_shndx"])
+            offset = symbol["st_value"] - section["sh_addr"] + section["sh_offset"]
+            found.append((symbol.name, symbol["st_info"]["bind"], offset))
     except (ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
         raise LoadError(f"elf: could not read {path} as ELF file: {error}", EINVAL) from None
+    return found
+
+
+def find_function(data: bytes, name: str, path: str) -> int:
+    """File offset of a function, from the dynamic or the full symbol table.  elf_find_func_offset()."""
+    names: list[str] = []
+    for kind in (".dynsym", ".symtab"):
+        functions = _functions(data, kind, path)
+        names += [each for each, _, _ in functions]
+        best: int | None = None
+        strength = -1
+        for each, bind, offset in functions:
+            rank = {"STB_GLOBAL": 2, "STB_WEAK": 1}.get(bind, 0)
+            if each.split("@")[0] == name and rank > strength:
+                best, strength = offset, rank
+        if best is not None:
+            return best
     raise LoadError(f"elf: failed to find symbol '{name}' in '{path}'{nearest(name, set(names))}", ENOENT)
+
+
+def function_offsets(data: bytes, pattern: str, path: str) -> list[int]:
+    """File offsets of all functions that match, of the first table that has any.  elf_resolve_pattern_offsets()."""
+    for kind in (".symtab", ".dynsym"):
+        found = [offset for name, _, offset in _functions(data, kind, path) if fnmatchcase(name, pattern)]
+        if found:
+            return found
+    raise LoadError(f"elf: no function of '{path}' matches '{pattern}'", ENOENT)
 
 
 def resolve_path(task: Task, path: str, program: str = "") -> str:

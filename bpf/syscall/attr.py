@@ -61,7 +61,8 @@ _BTF_LOAD = (
 )
 _TASK_FD = "pid:0 fd:4 flags:8 buf_len:12 buf:16/8 prog_id:24 fd_type:28 probe_offset:32/8 probe_addr:40/8"
 _LINK = """prog_fd:0 target_fd:4 attach_type:8 flags:12 target_btf_id:16 iter_info:16/8 iter_info_len:24
-    bpf_cookie:16/8 kprobe_flags:16 cnt:20 syms:24/8 addrs:32/8 cookies:40/8 tracing_cookie:24/8"""
+    bpf_cookie:16/8 kprobe_flags:16 cnt:20 syms:24/8 addrs:32/8 cookies:40/8 tracing_cookie:24/8
+    path:16/8 offsets:24/8 ref_ctr_offsets:32/8 uprobe_cookies:40/8 uprobe_cnt:48 uprobe_flags:52 uprobe_pid:56 path_fd:60"""
 _LINK_UPDATE = "link_fd:0 new_prog_fd:4 flags:8 old_prog_fd:12"
 _LINK_FD = "link_fd:0 flags:4"
 _STATS = "type:0"
@@ -148,7 +149,7 @@ LAYOUTS: dict[int, Layout] = {
     25: _layout(_BATCH, ("5.6", 56)),
     26: _layout(_BATCH, ("5.6", 56)),
     27: _layout(_BATCH, ("5.6", 56)),
-    28: _layout(_LINK, ("5.18", 48), ("5.8", 28), ("5.7", 16)),
+    28: _layout(_LINK, ("7.2", 64), ("6.6", 60), ("5.18", 48), ("5.8", 28), ("5.7", 16)),
     29: _layout(_LINK_UPDATE, ("5.7", 16)),
     30: _layout(_ID, ("5.8", 4)),
     31: _layout(_ID, ("5.8", 8)),

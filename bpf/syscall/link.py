@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM, ESRCH
+from arch.abi.errno import EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM
 from arch.abi.fcntl import O_CLOEXEC
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.attach_prog import check_new_target
 from bpf.core.link import BpfLink, IterLink, XdpLink
+from bpf.core.multi_link import MultiLink
 from bpf.core.netns import make_netns_link
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import (
     AttachRequest,
-    KprobeMultiAttach,
     PerfEventAttach,
     RawTracepointAttach,
     TracingAttach,
@@ -27,15 +27,14 @@ from bpf.syscall import cgroup, sockmap
 from bpf.syscall.attr import Call
 from bpf.syscall.cgroup import make_cgroup_link
 from bpf.syscall.iter import iter_request
+from bpf.syscall.multi_link import is_multi, multi_request
 from bpf.syscall.sockmap import tell_programs
 from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
-from bpf.versions.config import configured
 from bpf.versions.program_types import types_where
 
 TP_NAME_MAX = 127
 ATTACH_FLAGS = uapi.BPF_F_ALLOW_OVERRIDE | uapi.BPF_F_ALLOW_MULTI | uapi.BPF_F_REPLACE
-MAX_KPROBE_MULTI = 1 << 20
 
 CGROUP_TYPES = types_where(lambda row: "cgroup" in row.traits)
 _EXACT_TYPES = frozenset(
@@ -159,8 +158,8 @@ def check_attach_type(call: Call, prog: BpfProg, attach_type: int) -> None:
         if prog.enforce_expected_attach_type and prog.expected_attach_type != attach_type:
             raise KernelError(EINVAL)
     elif prog.type == uapi.BPF_PROG_TYPE_KPROBE:
-        multi = uapi.BPF_TRACE_KPROBE_MULTI
-        if prog.expected_attach_type == multi and attach_type != multi:
+        expected = prog.expected_attach_type
+        if is_multi(expected) and features.has_attach_type(call.version, expected) and attach_type != expected:
             raise KernelError(EINVAL)
 
 
@@ -181,9 +180,9 @@ def link_create(call: Call) -> int:
     if prog.type == uapi.BPF_PROG_TYPE_KPROBE:
         if attach_type == uapi.BPF_PERF_EVENT:
             return _perf_link(call, prog)
-        if attach_type != uapi.BPF_TRACE_KPROBE_MULTI:
+        if not is_multi(attach_type):
             raise KernelError(EINVAL)
-        return _kprobe_multi(call, prog)
+        return _multi_link(call, prog)
     if prog.type == uapi.BPF_PROG_TYPE_EXT:
         return _tracing_attach(call, prog, attr.signed("target_fd"), attr.target_btf_id, attr.tracing_cookie)
     if ATTACH_TYPE_TO_PROG_TYPE.get(attach_type) != prog.type:
@@ -221,38 +220,12 @@ def _perf_link(call: Call, prog: BpfProg) -> int:
     return settle(call, uapi.BPF_LINK_TYPE_PERF_EVENT, prog, PerfEventAttach(event, attr.bpf_cookie), {})
 
 
-def _kprobe_multi(call: Call, prog: BpfProg) -> int:
-    """bpf_kprobe_multi_link_attach(): by names or by addresses, not both."""
-    attr, user = call.attr, call.user
-    if not configured(call.version, call.host.config, "FPROBE"):
-        raise KernelError(EOPNOTSUPP, "the kernel is built without CONFIG_FPROBE")
-    if prog.expected_attach_type != uapi.BPF_TRACE_KPROBE_MULTI:
-        raise KernelError(EINVAL)
-    if prog.writes_registers:
-        raise KernelError(EINVAL, "only uprobe programs may write registers")
-    flags, count = attr.kprobe_flags, attr.cnt
-    if flags & ~uapi.BPF_F_KPROBE_MULTI_RETURN:
-        raise KernelError(EINVAL)
-    if bool(attr.addrs) == bool(attr.syms) or not count:
-        raise KernelError(EINVAL)
-    if count > MAX_KPROBE_MULTI:
-        raise KernelError(E2BIG)
-    cookies = [user.get(attr.cookies + 8 * i, 8) for i in range(count)] if attr.cookies else [0] * count
-    if attr.addrs:
-        addresses = [user.get(attr.addrs + 8 * i, 8) for i in range(count)]
-    else:
-        addresses = [_symbol(call, user.get(attr.syms + 8 * i, 8)) for i in range(count)]
-    request = KprobeMultiAttach(addresses, cookies, bool(flags & uapi.BPF_F_KPROBE_MULTI_RETURN))
-    return settle(call, uapi.BPF_LINK_TYPE_KPROBE_MULTI, prog, request, {})
-
-
-def _symbol(call: Call, address: int) -> int:
-    """One name of the list; ESRCH if there is no such symbol."""
-    name = call.user.string(address, 511).decode("latin-1")
-    found = call.host.symbols.address(name)
-    if found is None:
-        raise KernelError(ESRCH)
-    return found
+def _multi_link(call: Call, prog: BpfProg) -> int:
+    kind, request, flags = multi_request(call, prog)
+    detach = call.host.attach(prog, request)
+    link = MultiLink(call.bpf, kind, prog, request, detach, {})
+    link.flags = flags
+    return publish(call, link, "bpf_link")
 
 
 def _iter_link(call: Call, prog: BpfProg) -> int:

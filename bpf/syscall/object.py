@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 
 from arch.abi.errno import E2BIG, EACCES, EBADF, EBADFD, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.limits import INT_MAX
-from arch.abi.version import KernelVersion
 from arch.errors import KernelError
-from arch.memory import ByteOrder
 from bpf import uapi
 from bpf.board import BTF_KEPT, Bpf, BtfObject, IdTable, Object
 from bpf.btf import Btf
@@ -21,6 +18,8 @@ from bpf.face import FdObject
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, Insn, encode, signed32
 from bpf.maps.base import BpfMap
 from bpf.syscall.attr import Call, check_token, file_mode, new_map_fd, prog_fd
+from bpf.syscall.info import Info, begin, end, give, give_text, sized
+from bpf.syscall.link_info import link_info
 from bpf.verifier.log.log import cut, log_is_valid
 from bpf.verifier.rewrite.dump import dump
 from bpf.versions.verifier_rules import rules_of
@@ -284,7 +283,6 @@ BTF_INFO = {
     "name_len": (24, 4),
     "kernel_btf": (28, 4),
 }
-LINK_INFO_SIZE = 48
 
 # What earlier versions' structs were cut at.
 PROG_INFO_SIZES = (
@@ -301,27 +299,6 @@ MAP_INFO_SIZES = (("5.16", 88), ("5.6", 80), ("4.18", 76), ("4.15", 64), ("4.13"
 BTF_INFO_SIZES = (("5.11", 32), ("4.18", 16))
 
 
-def _sized(table: Sequence[tuple[str, int]], version: KernelVersion) -> int:
-    return next((size for since, size in table if version.at_least(since)), table[-1][1])
-
-
-class Info:
-    """One of the structs, being filled: integers by name."""
-
-    def __init__(self, raw: bytes, size: int, fields: dict[str, tuple[int, int]], byteorder: ByteOrder) -> None:
-        self.raw = bytearray(raw.ljust(size, b"\0"))
-        self.fields, self.byteorder = fields, byteorder
-
-    def __getitem__(self, name: str) -> int:
-        offset, size = self.fields[name]
-        return int.from_bytes(self.raw[offset : offset + size], self.byteorder)
-
-    def __setitem__(self, name: str, value: int | bytes) -> None:
-        offset, size = self.fields[name]
-        data = value if isinstance(value, bytes) else (value & (1 << 8 * size) - 1).to_bytes(size, self.byteorder)
-        self.raw[offset : offset + size] = data[:size].ljust(size, b"\0")
-
-
 def obj_get_info_by_fd(call: Call) -> int:
     """BPF_OBJ_GET_INFO_BY_FD."""
     call.check()
@@ -336,36 +313,14 @@ def obj_get_info_by_fd(call: Call) -> int:
     if isinstance(obj, BtfObject):
         return _btf_info(call, obj)
     if isinstance(obj, BpfLink):
-        return _link_info(call, obj)
+        return link_info(call, obj)
     raise KernelError(EINVAL)
-
-
-def _begin(call: Call, known: int, size: int, fields: dict[str, tuple[int, int]], *, read: bool) -> tuple[Info, int]:
-    """The user's struct as far as we know it, and how much of it goes back."""
-    attr, user = call.attr, call.user
-    user.check_tail_zero(attr.info, known, attr.info_len)
-    length = min(attr.info_len, size)
-    raw = user.read(attr.info, length) if read else b""
-    return Info(raw, size, fields, user.byteorder), length
-
-
-def _end(call: Call, info: Info, length: int) -> int:
-    call.user.write(call.attr.info, bytes(info.raw[:length]))
-    call.user.put(call.attr.place("info_len"), 4, length)
-    return 0
-
-
-def _give(call: Call, info: Info, count: str, pointer: str, items: Sequence[bytes]) -> None:
-    """An array by its two members: how many there are, and as many as the user has room for."""
-    room, info[count] = info[count], len(items)
-    if room and items:
-        call.user.write(info[pointer], b"".join(items[:room]))
 
 
 def _prog_info(call: Call, prog: BpfProg) -> int:
     """bpf_prog_get_info_by_fd()."""
-    known = _sized(PROG_INFO_SIZES, call.version)
-    info, length = _begin(call, known, PROG_INFO_SIZE if known == PROG_INFO_KNOWN else known, PROG_INFO, read=True)
+    known = sized(PROG_INFO_SIZES, call.version)
+    info, length = begin(call, known, PROG_INFO_SIZE if known == PROG_INFO_KNOWN else known, PROG_INFO, read=True)
     info.raw.extend(bytes(PROG_INFO_SIZE - len(info.raw)))
     order = call.user.byteorder
 
@@ -375,7 +330,7 @@ def _prog_info(call: Call, prog: BpfProg) -> int:
     info["type"], info["id"], info["load_time"] = prog.type, prog.id, prog.load_time_ns
     info["created_by_uid"], info["gpl_compatible"] = prog.uid, int(prog.gpl_compatible)
     info["tag"], info["name"] = prog.tag, prog.name.encode()
-    _give(call, info, "nr_map_ids", "map_ids", [u32(used.id) for used in prog.used_maps])
+    give(call, info, "nr_map_ids", "map_ids", [u32(used.id) for used in prog.used_maps])
     _check_record_sizes(info)
     info["run_time_ns"], info["run_cnt"] = prog.run_time_ns, prog.run_cnt
     info["recursion_misses"], info["verified_insns"] = prog.recursion_misses, prog.verified_insns
@@ -385,17 +340,17 @@ def _prog_info(call: Call, prog: BpfProg) -> int:
             info[name] = 0
         for name in ("nr_func_info", "nr_line_info", "nr_jited_line_info"):
             info[name] = 0
-        return _end(call, info, length)
+        return end(call, info, length)
     _give_xlated(call, info, prog)
     _give_jited(call, info, prog)
     info["attach_btf_id"] = prog.attach_btf_id
     target = prog.dst_prog.btf_object if prog.dst_prog is not None else None
     kernel = 1 if prog.attach_btf_id and prog.attach_prog is None else 0
     info["attach_btf_obj_id"] = target.id if target is not None else kernel
-    _give(call, info, "nr_func_info", "func_info", [b"".join(map(u32, row)) for row in prog.func_info])
-    _give(call, info, "nr_line_info", "line_info", [b"".join(map(u32, row)) for row in prog.line_info])
-    _give(call, info, "nr_prog_tags", "prog_tags", prog.tags())
-    return _end(call, info, length)
+    give(call, info, "nr_func_info", "func_info", [b"".join(map(u32, row)) for row in prog.func_info])
+    give(call, info, "nr_line_info", "line_info", [b"".join(map(u32, row)) for row in prog.line_info])
+    give(call, info, "nr_prog_tags", "prog_tags", prog.tags())
+    return end(call, info, length)
 
 
 def _check_record_sizes(info: Info) -> None:
@@ -439,20 +394,20 @@ def _give_jited(call: Call, info: Info, prog: BpfProg) -> None:
     starts = (prog.verdict.subprog_starts if prog.jited else ()) or (0,)  # the compiler cuts it into functions
     places = [prog.text + TEXT_STEP * start for start in starts]
     lengths = [len(code.text) for code in codes] or [0 for _ in starts]
-    _give(call, info, "nr_jited_ksyms", "jited_ksyms", [each.to_bytes(8, order) for each in places])
-    _give(call, info, "nr_jited_func_lens", "jited_func_lens", [each.to_bytes(4, order) for each in lengths])
+    give(call, info, "nr_jited_ksyms", "jited_ksyms", [each.to_bytes(8, order) for each in places])
+    give(call, info, "nr_jited_func_lens", "jited_func_lens", [each.to_bytes(4, order) for each in lengths])
     lines = []
     for insn_off, *_ in prog.line_info if codes else ():
         function = bisect_right(starts, insn_off) - 1
         first = insn_off - starts[function]
         lines.append(places[function] + (codes[function].starts[first] if first else 0))
-    _give(call, info, "nr_jited_line_info", "jited_line_info", [each.to_bytes(8, order) for each in lines])
+    give(call, info, "nr_jited_line_info", "jited_line_info", [each.to_bytes(8, order) for each in lines])
 
 
 def _map_info(call: Call, target: BpfMap) -> int:
     """bpf_map_get_info_by_fd()."""
-    known = _sized(MAP_INFO_SIZES, call.version)
-    info, length = _begin(call, known, known, MAP_INFO, read=False)
+    known = sized(MAP_INFO_SIZES, call.version)
+    info, length = begin(call, known, known, MAP_INFO, read=False)
     info.raw.extend(bytes(MAP_INFO_SIZE - len(info.raw)))
     info["type"], info["id"], info["key_size"] = target.map_type, target.id, target.key_size
     info["value_size"], info["max_entries"] = target.value_size, target.max_entries
@@ -462,74 +417,24 @@ def _map_info(call: Call, target: BpfMap) -> int:
         info["btf_id"] = target.btf_object.id if target.btf_object is not None else 0
         info["btf_key_type_id"], info["btf_value_type_id"] = target.btf_key_type_id, target.btf_value_type_id
     info["btf_vmlinux_value_type_id"] = target.btf_vmlinux_value_type_id
-    return _end(call, info, length)
+    return end(call, info, length)
 
 
 def _btf_info(call: Call, obj: BtfObject) -> int:
     """btf_get_info_by_fd()."""
-    known = _sized(BTF_INFO_SIZES, call.version)
-    info, length = _begin(call, known, known, BTF_INFO, read=True)
+    known = sized(BTF_INFO_SIZES, call.version)
+    info, length = begin(call, known, known, BTF_INFO, read=True)
     info.raw.extend(bytes(BTF_INFO_SIZE - len(info.raw)))
     room = info["btf_size"]
     info["id"], info["btf_size"] = obj.id, len(obj.data)
     if room:
         call.user.write(info["btf"], obj.data[:room])
     info["kernel_btf"] = int(obj.is_kernel)
-    errno = _give_text(call, info, "name", "name_len", obj.name, empty_ok=True)
-    _end(call, info, length)
+    errno = give_text(call, info, "name", "name_len", obj.name, empty_ok=True)
+    end(call, info, length)
     if errno:
         raise KernelError(errno)
     return 0
-
-
-def _give_text(call: Call, info: Info, pointer: str, count: str, text: str, *, empty_ok: bool = False) -> int:
-    """A string by pointer and length: all of it with its NUL, or what fits and ENOSPC."""
-    address, room = info[pointer], info[count]
-    if bool(address) != bool(room):
-        raise KernelError(EINVAL)
-    raw = text.encode()
-    info[count] = len(raw) if empty_ok else len(raw) + 1
-    if not address:
-        return 0
-    if room >= len(raw) + 1:
-        call.user.write(address, raw + b"\0")
-        return 0
-    call.user.write(address, raw[: room - 1] + b"\0")
-    return ENOSPC
-
-
-def _link_info(call: Call, link: BpfLink) -> int:
-    """bpf_link_get_info_by_fd(); what a type tells more is in link.info."""
-    fields = {"type": (0, 4), "id": (4, 4), "prog_id": (8, 4), **_LINK_FIELDS.get(link.type, {})}
-    info, length = _begin(call, LINK_INFO_SIZE, LINK_INFO_SIZE, fields, read=True)
-    info["type"], info["id"], info["prog_id"] = link.type, link.id, link.prog.id
-    errno = 0
-    for name, value in link.info.items():
-        if name in fields and isinstance(value, int):
-            info[name] = value
-        elif name in ("tp_name", "target_name") and name in fields:
-            errno = _give_text(call, info, name, f"{name}_len", str(value))
-    if errno:
-        raise KernelError(errno)
-    return _end(call, info, length)
-
-
-_LINK_FIELDS: dict[int, dict[str, tuple[int, int]]] = {
-    uapi.BPF_LINK_TYPE_RAW_TRACEPOINT: {"tp_name": (16, 8), "tp_name_len": (24, 4)},
-    uapi.BPF_LINK_TYPE_TRACING: {"attach_type": (16, 4), "target_obj_id": (20, 4), "target_btf_id": (24, 4)},
-    uapi.BPF_LINK_TYPE_CGROUP: {"cgroup_id": (16, 8), "attach_type": (24, 4)},
-    uapi.BPF_LINK_TYPE_ITER: {
-        "target_name": (16, 8),
-        "target_name_len": (24, 4),
-        "map_id": (28, 4),
-        "cgroup_id": (32, 8),
-        "cgroup_order": (40, 4),
-        "tid": (32, 4),
-        "pid": (36, 4),
-    },
-    uapi.BPF_LINK_TYPE_NETNS: {"netns_ino": (16, 4), "attach_type": (20, 4)},
-    uapi.BPF_LINK_TYPE_XDP: {"ifindex": (16, 4)},
-}
 
 
 # ---- statistics ----

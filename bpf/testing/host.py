@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 
 from arch import architecture
-from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP
+from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP, ESRCH
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import by_model
@@ -28,6 +28,7 @@ from bpf.face import (
     Link,
     NetNamespace,
     PerfEvent,
+    ProbedFile,
     Prog,
     RawTracepointAttach,
     XdpAttach,
@@ -304,6 +305,15 @@ class TestHost:
     def pid_of_fd(self, fd: int) -> int:
         """There are no pidfds."""
         raise KernelError(EBADF)
+
+    def probed_file(self, path: str | None, fd: int) -> ProbedFile:
+        raise KernelError(ENOENT, "there are no files")
+
+    def process_of_pid(self, pid: int) -> int:
+        raise KernelError(ESRCH)
+
+    def pid_of_process(self, process: int) -> int:
+        return process
 
     def fd_netns(self, fd: int) -> NetNamespace:
         self.fd_get(fd)

@@ -52,6 +52,9 @@ LINK_TYPES = _rows(
     PERF_EVENT     5.15
     KPROBE_MULTI   5.18
     STRUCT_OPS     5.19
+    NETFILTER      6.4
+    TCX            6.6
+    UPROBE_MULTI   6.6
     """,
     "BPF_LINK_TYPE_",
 )

@@ -171,6 +171,11 @@ def types_where(holds: Callable[[ProgramType], object]) -> frozenset[int]:
     return frozenset(row.number for row in PROGRAM_TYPES.values() if holds(row))
 
 
+def is_session(attach_type: int) -> bool:
+    """Programs of it run at a function's entry and at its return."""
+    return attach_type in (uapi.BPF_TRACE_KPROBE_SESSION, uapi.BPF_TRACE_UPROBE_SESSION)
+
+
 def attach_types() -> list[tuple[AttachType, ProgramType]]:
     """All attach types by number, each with the program type that it belongs to."""
     rows = [(attach, row) for row in program_types() for attach in row.attach_types]
@@ -215,7 +220,7 @@ declare(
     kfuncs="kprobe@6.9",
     needs="bpf perfmon",
     traits="perf",
-    load_as="TRACE_KPROBE_MULTI@5.18",
+    load_as="TRACE_KPROBE_MULTI@5.18 TRACE_UPROBE_MULTI@6.6 TRACE_KPROBE_SESSION@6.10 TRACE_UPROBE_SESSION@6.13",
     sections="""
         kprobe+          -                  -     kprobe
         uprobe+          -                  -     uprobe
@@ -225,6 +230,13 @@ declare(
         uretprobe.s+     -                  sleep uprobe
         kprobe.multi+    TRACE_KPROBE_MULTI -     kprobe_multi
         kretprobe.multi+ TRACE_KPROBE_MULTI -     kprobe_multi
+        kprobe.session+  TRACE_KPROBE_SESSION -   kprobe_multi
+        uprobe.multi+    TRACE_UPROBE_MULTI -     uprobe_multi
+        uretprobe.multi+ TRACE_UPROBE_MULTI -     uprobe_multi
+        uprobe.session+  TRACE_UPROBE_SESSION -   uprobe_multi
+        uprobe.multi.s+  TRACE_UPROBE_MULTI sleep uprobe_multi
+        uretprobe.multi.s+ TRACE_UPROBE_MULTI sleep uprobe_multi
+        uprobe.session.s+ TRACE_UPROBE_SESSION sleep uprobe_multi
         ksyscall+        -                  -     ksyscall
         kretsyscall+     -                  -     ksyscall
         usdt+            -                  -     usdt

@@ -157,6 +157,9 @@ enum bpf_attach_type {
 	BPF_LSM_CGROUP,
 	BPF_STRUCT_OPS, /* since 6.4 */
 	BPF_NETFILTER, /* since 6.4 */
+	BPF_TRACE_UPROBE_MULTI = 48,
+	BPF_TRACE_KPROBE_SESSION = 56,
+	BPF_TRACE_UPROBE_SESSION = 57,
 	__MAX_BPF_ATTACH_TYPE,
 };
 enum bpf_link_type {
@@ -170,6 +173,7 @@ enum bpf_link_type {
 	BPF_LINK_TYPE_PERF_EVENT,
 	BPF_LINK_TYPE_KPROBE_MULTI,
 	BPF_LINK_TYPE_STRUCT_OPS,
+	BPF_LINK_TYPE_UPROBE_MULTI = 12,
 	MAX_BPF_LINK_TYPE,
 };
 enum bpf_func_id {

@@ -1,4 +1,4 @@
-"""Where programs run that do not hang on perf events: raw tracepoints, fentry and fexit, kprobe.multi, filter files.
+"""Where programs run that do not hang on perf events: raw tracepoints, fentry and fexit, filter files.
 
 kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c.  A program's context is an array of 64-bit arguments in kernel memory,
 or a struct pt_regs; it lives for the length of the run.
@@ -21,7 +21,7 @@ from bpf.core.attach_prog import attach_to_program
 from bpf.core.cgroup import run_cgroup
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
 from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN
-from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
+from bpf.face import Detach, IterAttach, RawTracepointAttach, TracingAttach
 from bpf.layout import layout_of
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
@@ -29,8 +29,6 @@ from simkernel.observe.native_entry import RawRun, fentry_handler, fexit_handler
 from simkernel.observe.trampoline import KernelTrampoline, Override, argument_reader
 from tracing.files.nodes import OpenFile
 from tracing.perf.event import PerfEvent
-from tracing.probes import programs as native_programs
-from tracing.probes.kprobes import Kprobe, Kretprobe
 from tracing.record.event import TraceEvent
 from tracing.system import Tracing
 
@@ -265,65 +263,6 @@ class Attachments:
 
     def _argument(self, regs: int, number: int) -> int:
         return self.k.arch.argument(self.k.mem, regs, number, self.k.cpu.layout)
-
-    # ---- kprobe.multi ----
-
-    def attach_kprobe_multi(self, prog: BpfProg, request: KprobeMultiAttach) -> Detach:
-        """Many functions with one link; the cookie goes with the address."""
-        armed: list[Detach] = []
-        try:
-            for address, cookie in zip(request.addresses, request.cookies):
-                armed.append(self._multi(prog, address, cookie, request.is_return))
-        except KernelError:
-            for detach in armed:
-                detach()
-            raise
-
-        def detach_all() -> None:
-            for detach in armed:
-                detach()
-
-        return detach_all
-
-    def _multi(self, prog: BpfProg, address: int, cookie: int, is_return: bool) -> Detach:
-        kprobes = self.tracing.kprobes
-
-        def run(regs: int) -> None:
-            trace_call_bpf(self.bpf, [prog], regs, cookie, address)
-
-        def failed(regs: int) -> None:
-            self.k.cpu.block.words[Word.NATIVE_STATUS] = 0
-            if prog.native is not None:
-                prog.native.failed()
-
-        def compiled() -> NativeHandler | None:
-            hits, code = native_programs.counter(), prog.native
-            code = replace(code, cookie=cookie, entry_ip=address) if code is not None else None
-            return native_programs.handler(hits, [code], failed, self.tracing.recorder, answer=False)
-
-        ret = Kretprobe(lambda instance, regs: run(regs), addr=address, maxactive=4096)
-        probe = Kprobe(run, addr=address)
-
-        def aim() -> None:
-            if is_return:
-                kprobes.set_native_return(ret, compiled(), lambda regs, ret_addr: failed(regs))
-            else:
-                kprobes.set_native(probe, compiled())
-
-        def detach() -> None:
-            prog.when_native.remove(aim)
-            if is_return:
-                kprobes.unregister_kretprobe(ret)
-            else:
-                kprobes.unregister(probe)
-
-        if is_return:
-            kprobes.register_kretprobe(ret)
-        else:
-            kprobes.register(probe)
-        prog.when_native.append(aim)
-        aim()
-        return detach
 
     # ---- iterators ----
 

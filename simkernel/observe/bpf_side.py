@@ -8,8 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
-from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM
-from arch.abi.fcntl import O_ACCMODE
+from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM, ESRCH
+from arch.abi.fcntl import AT_FDCWD, O_ACCMODE
 from arch.abi.perf_event import PERF_BPF_EVENT_PROG_LOAD, PERF_BPF_EVENT_PROG_UNLOAD
 from arch.errors import Fault, KernelError
 from arch.memory import KernelMemory
@@ -30,6 +30,7 @@ from bpf.face import (
     Prog,
     RawTracepointAttach,
     TracingAttach,
+    UprobeMultiAttach,
     XdpAttach,
 )
 from bpf.layout import KernelLayout, layout_of
@@ -53,6 +54,7 @@ from simkernel.observe.btf import KernelBtf
 from simkernel.observe.buildid import locate
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators, IterFile
+from simkernel.observe.multi import FileOfProbes, MultiProbes
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.perf_files import event_of_fd
 from simkernel.observe.xdp import XdpPrograms
@@ -88,6 +90,7 @@ class BpfSide(ABC):
     tracing: Tracing
     bpf: Bpf
     attachments: Attachments
+    multi: MultiProbes
     iterators: Iterators
     xdp: XdpPrograms
     kernel_btf: KernelBtf
@@ -285,6 +288,28 @@ class BpfSide(ABC):
         """pidfd_get_pid().  EBADF."""
         return self.k.pidfds.task(self.k, fd)[0].tgid
 
+    def probed_file(self, path: str | None, fd: int) -> FileOfProbes:
+        """kern_path() of the current task, or fget().  EBADF for what is no regular file."""
+        vfs = self.k.vfs
+        if path is None:
+            found = vfs.fget(fd).f_path
+        else:
+            found = vfs.user_path(AT_FDCWD, path, empty=self.k.version.before("7.2"))
+        file = FileOfProbes(self.k, found)
+        assert file.inode
+        return file
+
+    def process_of_pid(self, pid: int) -> int:
+        """get_pid_task() of a group.  ESRCH."""
+        task = self.k.tasks.find(pid)
+        if task is None or task.tgid != task.pid:
+            raise KernelError(ESRCH)
+        return task.pid
+
+    def pid_of_process(self, process: int) -> int:
+        """task_pid_nr_ns()."""
+        return self.k.tasks.vnr(process) if process in self.k.tasks.by_pid else 0
+
     def fd_netns(self, fd: int) -> NetNamespace:
         """Its token is the Net."""
         return self._netns(net_of_fd(self.k, fd))
@@ -472,7 +497,9 @@ class BpfSide(ABC):
             case TracingAttach():
                 return self.attachments.attach_tracing(prog, request)
             case KprobeMultiAttach():
-                return self.attachments.attach_kprobe_multi(prog, request)
+                return self.multi.attach_kernel(prog, request)
+            case UprobeMultiAttach():
+                return self.multi.attach_user(prog, request)
             case IterAttach():
                 return self.attachments.attach_iter(prog, request)
             case XdpAttach():

@@ -31,6 +31,7 @@ from simkernel.observe.btf import KernelBtf, signature
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.frames import Frames
 from simkernel.observe.iterators import Iterators
+from simkernel.observe.multi import MultiProbes
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.sockets import Sockets
 from simkernel.observe.xdp import XdpPrograms
@@ -92,6 +93,7 @@ class Host(BpfSide):
         self.bpf.printk = tracing.native_printk
         self.kernel_btf = KernelBtf(self.k, tracing, self.percpu)
         self.attachments = Attachments(self.k, self.bpf, tracing, self.override_return)
+        self.multi = MultiProbes(self.k, self.bpf, tracing)
         self.link_tracepoints()
         self.declare_syscalls()
         self.hook_perf()

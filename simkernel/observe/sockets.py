@@ -8,8 +8,8 @@ from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.limits import OVERFLOWUID
 from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, SOL_TCP, TCP_CONGESTION, TCP_SAVED_SYN
 from arch.errors import KernelError
-from bpf.face import SynQueue
 from bpf.helpers.tcp_header import SYN_OPTIONS, TCP_BPF_SYN_IP, TCP_BPF_SYN_MAC
+from bpf.socket_face import SynQueue
 from simkernel.fs.cgroup import Cgroup
 from simkernel.net.calls.sockopt import get_option, set_option
 from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
@@ -30,7 +30,7 @@ CDG = b"cdg"  # keeps a pointer where programs keep numbers
 
 
 class Sockets:
-    """bpf.face.SocketHost: sockets by the addresses of their structs."""
+    """bpf.socket_face.SocketHost: sockets by the addresses of their structs."""
 
     def __init__(self, k: WatchedKernel) -> None:
         self.k = k

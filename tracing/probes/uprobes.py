@@ -45,6 +45,7 @@ class UprobeConsumer:
 
     `handler(regs)` at the hit (a true answer UPROBE_HANDLER_REMOVE is ignored unless all say so);
     `ret_handler(func, regs)` at the function's return; `filter(mm)` says whether it wants an address space.
+    A session's `enter(regs)` says what the call keeps until its return, where `leave(kept, func, regs)` gets it; None: it is of no interest.
     """
 
     def __init__(
@@ -52,8 +53,11 @@ class UprobeConsumer:
         handler: Callable[[int], object] | None = None,
         ret_handler: Callable[[int, int], object] | None = None,
         filter: Callable[[Hashable], bool] | None = None,
+        session: tuple[Callable[[int], object], Callable[[object, int, int], object]] | None = None,
     ) -> None:
         self.handler = handler
+        self.enter = None if session is None else session[0]
+        self.leave = None if session is None else session[1]
         self.ret_handler = ret_handler
         self.filter = filter
         self.native: NativeHandler | None = None  # the compiled form of `handler`; see Uprobes.set_native()
@@ -64,6 +68,9 @@ class UprobeConsumer:
     def wants(self, mm: Hashable) -> bool:
         """consumer_filter()."""
         return self.filter is None or self.filter(mm)
+
+
+Kept = dict[UprobeConsumer, object]  # what a call keeps for the sessions that want its return
 
 
 class Uprobe:
@@ -90,15 +97,18 @@ class Uprobe:
 class ReturnInstance:
     """struct return_instance: one call under way in a task."""
 
-    __slots__ = ("chained", "func", "orig_ret", "serial", "stack", "uprobe")
+    __slots__ = ("chained", "func", "kept", "orig_ret", "serial", "stack", "uprobe")
 
-    def __init__(self, uprobe: Uprobe, func: int, orig_ret: int, stack: int, chained: bool, serial: int) -> None:
+    def __init__(
+        self, uprobe: Uprobe, func: int, orig_ret: int, stack: int, chained: bool, serial: int, kept: Kept | None
+    ) -> None:
         self.uprobe = uprobe
         self.func = func
         self.orig_ret = orig_ret
         self.stack = stack
         self.chained = chained
         self.serial = serial  # of its row
+        self.kept = kept or {}
 
 
 class Uprobes:
@@ -137,7 +147,7 @@ class Uprobes:
     def register(self, inode: Hashable, offset: int, consumer: UprobeConsumer, ref_ctr_offset: int = 0) -> Uprobe:
         """uprobe_register().  EIO for a file without pages (procfs); EINVAL past its end or for a different counter."""
         spaces = self.user_spaces()
-        if consumer.handler is None and consumer.ret_handler is None:
+        if consumer.handler is None and consumer.ret_handler is None and consumer.enter is None:
             raise KernelError(EINVAL, "a consumer needs a handler")
         if not spaces.has_pages(inode):
             raise KernelError(EIO, "the file has no pages to read instructions from")
@@ -209,7 +219,7 @@ class Uprobes:
 
     def _native(self, uprobe: Uprobe, mm: Hashable, vaddr: int) -> NativeHandler | None:
         """The compiled form of a site's closure, if all its consumers want this address space and have one."""
-        if not all(consumer.wants(mm) for consumer in uprobe.consumers):
+        if not all(consumer.wants(mm) and consumer.enter is None for consumer in uprobe.consumers):
             return None
         first = self._native_entry([c for c in uprobe.consumers if c.handler is not None and c.counter is None])
         counters = [consumer.counter for consumer in uprobe.consumers if consumer.counter is not None]
@@ -246,10 +256,11 @@ class Uprobes:
         """What a row leads to."""
         uprobe.words[UP_FUNCTION] = 0
         found = [consumer for consumer in uprobe.consumers if consumer.ret_handler is not None]
-        if len(found) == 1 and found[0].native_return is not None:
+        sessions = any(consumer.enter is not None for consumer in uprobe.consumers)
+        if len(found) == 1 and found[0].native_return is not None and not sessions:
             uprobe.words[UP_DATA] = found[0].native_return.data
             uprobe.words[UP_FUNCTION] = found[0].native_return.function
-        if found:
+        if found or sessions:
             self.caught[uprobe.address] = uprobe
 
     def set_native(self, uprobe: Uprobe | None, consumer: UprobeConsumer, native: NativeHandler | None) -> None:
@@ -322,18 +333,22 @@ class Uprobes:
         """handler_chain() with everything bound."""
 
         def hit(regs: int) -> object:
-            need_return = False
+            need_return, kept = False, {}
             for consumer in tuple(uprobe.consumers):
                 if not consumer.wants(mm):
                     continue
                 if consumer.handler is not None:
                     consumer.handler(regs)
+                if consumer.enter is not None and (found := consumer.enter(regs)) is not None:
+                    kept[consumer] = found
                 need_return = need_return or consumer.ret_handler is not None
-            return self._prepare_uretprobe(uprobe, mm, vaddr, regs) if need_return else None
+            return self._prepare_uretprobe(uprobe, mm, vaddr, regs, kept) if need_return or kept else None
 
         return hit
 
-    def _prepare_uretprobe(self, uprobe: Uprobe, mm: Hashable, func: int, regs: int) -> object:
+    def _prepare_uretprobe(
+        self, uprobe: Uprobe, mm: Hashable, func: int, regs: int, kept: Kept | None = None
+    ) -> object:
         """prepare_uretprobe(): hijack the return address, at most 64 deep."""
         spaces = self.user_spaces()
         if not self._ret_handler_set:
@@ -363,7 +378,7 @@ class Uprobes:
         except Fault:
             return None
         task = self.host.task_number(self.host.current_task())
-        self.rows.push(task, uprobe.address, orig, None, (func, sp, chained))
+        self.rows.push(task, uprobe.address, orig, kept or None, (func, sp, chained))
         return True
 
     def _instances(self, task: Hashable | None) -> list[ReturnInstance]:
@@ -373,9 +388,10 @@ class Uprobes:
         return [self._instance(row) for row in numbers]
 
     def _instance(self, row: int) -> ReturnInstance:
-        serial, uprobe, orig_ret, _ = self.rows.read(row)
+        serial, uprobe, orig_ret, kept = self.rows.read(row)
         func, stack, chained = self.rows.arguments(row, NOTED)
-        return ReturnInstance(self.caught[uprobe], func, orig_ret, stack, bool(chained), serial)
+        assert kept is None or isinstance(kept, dict)
+        return ReturnInstance(self.caught[uprobe], func, orig_ret, stack, bool(chained), serial, kept)
 
     def _drop(self, instance: ReturnInstance) -> None:
         """Its row goes."""
@@ -414,6 +430,8 @@ class Uprobes:
         for consumer in tuple(instance.uprobe.consumers):
             if consumer.ret_handler is not None:
                 consumer.ret_handler(instance.func, regs)
+            if consumer.leave is not None and consumer in instance.kept:
+                consumer.leave(instance.kept[consumer], instance.func, regs)
 
     def _after_return(self, regs: int) -> None:
         """What the compiled form of return_handler() leaves to Python."""
@@ -431,7 +449,8 @@ class Uprobes:
         """dup_utask(): calls under way in the parent are under way in the child, whose memory is a copy."""
         for instance in reversed(self._instances(parent)):
             noted = instance.func, instance.stack, instance.chained
-            self.rows.push(self.host.task_number(child), instance.uprobe.address, instance.orig_ret, None, noted)
+            number = self.host.task_number(child)
+            self.rows.push(number, instance.uprobe.address, instance.orig_ret, instance.kept or None, noted)
 
 
 class _Joined:

@@ -168,10 +168,13 @@ def _check_pointer(env: Env, call: KfuncCall, i: int, pointer: BtfType, v: Value
     return check(env, call, i, ref, v)
 
 
+_TAKE_ANY_CONTEXT: Final = ("bpf_cast_to_kern_ctx", "bpf_session_is_return", "bpf_session_cookie")
+
+
 def _kind_of(env: Env, call: KfuncCall, i: int, pointer: BtfType, ref: BtfType, v: Value) -> _Check | None:
     """get_kfunc_ptr_arg_type(); None: NULL, where that is fine."""
     btf = env.vmlinux
-    if call.name == "bpf_cast_to_kern_ctx" or is_prog_ctx_type(env, btf, pointer, env.prog_type, i):
+    if call.name in _TAKE_ANY_CONTEXT or is_prog_ctx_type(env, btf, pointer, env.prog_type, i):
         return _context
     if _suffix(call, i, "__nullable") and v.is_null:
         return _sized_memory if env.rules.constant_size_of_null and _is_size(env, call, i + 1) else None

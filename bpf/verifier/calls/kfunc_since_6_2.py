@@ -261,6 +261,10 @@ def _cast(env: Env, call: KfuncCall) -> Value:
     return known_zero(PTR_TO_BTF_ID | PTR_UNTRUSTED, env.vmlinux, t.id)
 
 
+def _session_word(env: Env, call: KfuncCall) -> Value:
+    return known_zero(PTR_TO_MEM, 8)
+
+
 def _slice(env: Env, call: KfuncCall) -> Value:
     if call.constant is None:
         env.reject(EFAULT, "verifier internal error: bpf_dynptr_slice(_rdwr) no constant size")
@@ -281,6 +285,7 @@ _SPECIAL: Final = {
     "bpf_refcount_acquire": _another_reference,
     "bpf_cast_to_kern_ctx": _kernel_context,
     "bpf_rdonly_cast": _cast,
+    "bpf_session_cookie": _session_word,
     "bpf_dynptr_slice": _slice,
     "bpf_dynptr_slice_rdwr": _slice,
     **dict.fromkeys(graph.LOOKS | graph.TAKES, graph.result),

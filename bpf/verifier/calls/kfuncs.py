@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from arch.abi.version import KernelVersion
 from bpf.helpers import load_all
-from bpf.helpers.kfunc_rows import FLAGS, TRUSTED_BY_DEFAULT, rows_of
+from bpf.helpers.kfunc_rows import FLAGS, TRUSTED_BY_DEFAULT, KfuncSet, rows_of
+from bpf.versions.features import has_attach_type
 from bpf.versions.program_types import PROGRAM_TYPES
 
 KF_ACQUIRE = FLAGS["acquire"]
@@ -35,6 +36,10 @@ def hooks_of(prog_type: int, version: KernelVersion) -> tuple[str, ...]:
     return (row.kfuncs, own) if row.kfuncs and version.at_least(row.kfuncs_since) else ()
 
 
+def _for_attach(kfunc_set: KfuncSet, attach_type: int, version: KernelVersion) -> bool:
+    return not kfunc_set.attach or (attach_type in kfunc_set.attach and has_attach_type(version, attach_type))
+
+
 def kfunc_flags(
     name: str, prog_type: int, version: KernelVersion, attach_type: int = 0, module: str = "vmlinux"
 ) -> int | None:
@@ -42,7 +47,7 @@ def kfunc_flags(
     hooks = hooks_of(prog_type, version)
     for row in rows_of(name, version):
         kfunc_set = row.kfunc_set
-        if kfunc_set.module != module or (kfunc_set.attach and attach_type not in kfunc_set.attach):
+        if kfunc_set.module != module or not _for_attach(kfunc_set, attach_type, version):
             continue
         if any(row.allows(hook) for hook in (*hooks, "")):
             return row.mask | (KF_TRUSTED_ARGS if version.at_least(TRUSTED_BY_DEFAULT) else 0)

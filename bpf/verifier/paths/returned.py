@@ -16,7 +16,8 @@ from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tn
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 from bpf.verifier.protos.attach_rules import lsm_result_range
-from bpf.versions.program_types import ALWAYS_ONE
+from bpf.versions.features import has_attach_type
+from bpf.versions.program_types import ALWAYS_ONE, is_session
 
 
 def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
@@ -45,6 +46,8 @@ def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
         if attach == uapi.BPF_TRACE_ITER:
             return boolean, TNUM_UNKNOWN
         env.reject(ENOTSUPP)
+    if kind == uapi.BPF_PROG_TYPE_KPROBE and is_session(attach) and has_attach_type(env.version, attach):
+        return boolean, TNUM_UNKNOWN
     if kind == uapi.BPF_PROG_TYPE_LSM and attach == uapi.BPF_LSM_CGROUP:
         return (tnum_range(1, 1) if env.facts.attached_to_void else boolean), TNUM_UNKNOWN
     return None

@@ -16,6 +16,7 @@ from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
 from bpf.verifier.protos.by_version import added, is_given, of_version
+from bpf.versions.features import has_attach_type
 from bpf.versions.program_types import ALWAYS_ONE, program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
@@ -120,13 +121,31 @@ def _then(table: dict[str, FuncProto], rest: Rule) -> Rule:
 
 _tracing = _then(tables.BPF_TRACING, _base)
 
+_AT_ONE = {
+    "get_func_ip": "bpf_get_func_ip_proto_kprobe",
+    "get_attach_cookie": "bpf_get_attach_cookie_proto_trace",
+}
+_AT_KERNEL_FUNCTIONS = {
+    "get_func_ip": "bpf_get_func_ip_proto_kprobe_multi",
+    "get_attach_cookie": "bpf_get_attach_cookie_proto_kmulti",
+}
+_AT_USER_FUNCTIONS = {
+    "get_func_ip": "bpf_get_func_ip_proto_uprobe_multi",
+    "get_attach_cookie": "bpf_get_attach_cookie_proto_umulti",
+}
+_AT_MANY = {
+    uapi.BPF_TRACE_KPROBE_MULTI: _AT_KERNEL_FUNCTIONS,
+    uapi.BPF_TRACE_KPROBE_SESSION: _AT_KERNEL_FUNCTIONS,
+    uapi.BPF_TRACE_UPROBE_MULTI: _AT_USER_FUNCTIONS,
+    uapi.BPF_TRACE_UPROBE_SESSION: _AT_USER_FUNCTIONS,
+}
+
 
 def _kprobe(helper: str, prog: Program) -> FuncProto | None:
-    multi = prog.expected_attach_type == uapi.BPF_TRACE_KPROBE_MULTI
-    if helper == "get_func_ip":
-        return PROTOS["bpf_get_func_ip_proto_kprobe_multi" if multi else "bpf_get_func_ip_proto_kprobe"]
-    if helper == "get_attach_cookie":
-        return PROTOS["bpf_get_attach_cookie_proto_kmulti" if multi else "bpf_get_attach_cookie_proto_trace"]
+    attach = prog.expected_attach_type
+    at = _AT_MANY.get(attach, _AT_ONE) if has_attach_type(prog.version, attach) else _AT_ONE
+    if helper in at:
+        return PROTOS[at[helper]]
     if helper == "override_return" and "BPF_KPROBE_OVERRIDE" not in prog.config:
         return None
     return tables.KPROBE_PROG.get(helper) or _tracing(helper, prog)

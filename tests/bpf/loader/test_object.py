@@ -1,6 +1,7 @@
 """Objects opened, loaded and attached, against a kernel of cardboard."""
 
 import itertools
+import struct
 from pathlib import Path
 
 import pytest
@@ -353,12 +354,29 @@ def test_attach_target_of_btf_programs(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "attach"),
-    [("kprobe/x", "kprobe"), ("kretprobe.multi/a*", "kprobe_multi"), ("usdt/p:a:b", "usdt"), ("tp/a/b", "tracepoint"),
+    [("kprobe/x", "kprobe"), ("kretprobe.multi/a*", "kprobe_multi"), ("uprobe.session.s/p:a*", "uprobe_multi"), ("usdt/p:a:b", "usdt"), ("tp/a/b", "tracepoint"),
      ("?fentry.s/x", "trace"), ("iter/task", "iter"), ("xdp", ""), ("kprobex", None), ("tc/x", None)],
 )  # fmt: skip
 def test_section_names(name, attach):
     found = find(name)
     assert (found.attach if found else None) == attach
+
+
+def test_one_link_for_all_functions_of_a_file_that_match(tmp_path):
+    functions = "".join(
+        f'SEC("socket") int {name}(void *c) {{ return 0; }}\n' for name in ("read_a", "other", "read_b")
+    )
+    kernel = FakeKernel(files={**DEFAULT_FILES, "/bin/thing": bpf_object(tmp_path, functions)})
+    text = """SEC("uprobe.multi//bin/thing:read_*") int in(void *c) { return 0; }
+    SEC("uretprobe.multi//bin/thing:other") int out(void *c) { return 0; }
+    SEC("kprobe.session/vfs_*") int both(void *c) { return 0; }"""
+    obj, _ = load(bpf_object(tmp_path, text), kernel)
+    obj.attach()
+    places = [
+        struct.unpack_from("<QQQQIII" if link["link"] == 48 else "<IIQQQ", link["raw"], 16) for link in kernel.links
+    ]
+    assert [link["link"] for link in kernel.links] == [48, 48, 56]
+    assert [place[4:] for place in places[:2]] == [(2, 0, 0), (1, 1, 0)] and places[2][:2] == (0, 3)
 
 
 def test_fallbacks_of_old_kernels(tmp_path):

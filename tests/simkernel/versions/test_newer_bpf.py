@@ -1,7 +1,7 @@
 """BPF since 6.2: programs print here what they printed on 6.12 and 7.2.
 
 programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets,
-programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks.
+programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks, programs/multi.c about links to many functions.
 """
 
 import shutil
@@ -21,6 +21,10 @@ ASKED = [
     ("slices", "7.2", []),
     ("irqs", "7.2", []),
     ("locks", "7.2", []),
+    ("multi", "6.12", ["user"]),
+    ("multi", "7.2", ["user"]),
+    ("multi", "6.12", ["kernel"]),
+    ("multi", "7.2", ["kernel"]),
 ]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
@@ -35,7 +39,8 @@ def test_what_the_real_kernel_said(tmp_path, name, kernel, arguments):
     result = machine.run([machine.install(built), *arguments], timeout_host_s=120)
     machine.close()
     assert result.crash is None
-    assert result.text == (PROGRAMS / f"{name}.{kernel}").read_text()
+    told = ".".join([name, *filter(str.isalpha, arguments), kernel])
+    assert result.text == (PROGRAMS / told).read_text()
 
 
 def test_free_pages_are_found_as_each_version_finds_them():
