@@ -47,6 +47,7 @@ EMULATOR = EmulatorFacts(
     result_register="x0",
     target_register="x17",
     argument_registers=tuple(f"x{i}" for i in range(8)),
+    spare=(16, 16),
     syscall_intno=2,
     hypercall_intno=2,
     trap_roles={1: Role.UNDEFINED, 7: Role.BREAKPOINT},

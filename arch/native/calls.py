@@ -150,6 +150,24 @@ class CallWriter(Writer):
         f.do(f"ret i64 {done}")
         return f.text()
 
+    def _clear_frame(self, f: Function) -> None:
+        """A function begins: what nobody writes of its frame holds nothing of before, whoever looks there."""
+        spans = ((self.facts.outgoing_offset, self.facts.outgoing_slots * self.word), self.facts.spare)
+        places = [(start + at, min(8, size - at)) for start, size in spans for at in range(0, size, 8)]
+        end = max(start + size for start, size in spans)
+        f.do("%sp = alloca i64")
+        f.do("store i64 0, ptr %sp")
+        f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[self.facts.sp]}, ptr %sp")
+        at = f.let(f"sub i64 {f.let('load i64, ptr %sp')}, {f.word('%blk', Word.DIRECT)}")
+        room = f.let(f"sub i64 {f.word('%blk', Word.PHYS_SIZE)}, {end}")
+        f.branch(f.let(f"icmp ule i64 {at}, {room}"), "clear", "cleared")
+        f.label("clear")
+        at = f.let(f"add i64 {at}, {f.word('%blk', Word.HOST)}")
+        for offset, size in places:
+            f.store(f.let(f"add i64 {at}, {offset}"), "0", f"i{8 * size}")
+        f.goto("cleared")
+        f.label("cleared")
+
     def hypercall(self) -> str:
         """Kernel text asks Python."""
         regs = self.regs
@@ -165,6 +183,7 @@ class CallWriter(Writer):
         count = len(regs.hyper) - 2
         rest_ids, rest_ptrs = f.let(f"add i64 {ids}, 8"), f.let(f"add i64 {ptrs}, 16")
         f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {rest_ids}, i64 {rest_ptrs}, i32 {count}")
+        self._clear_frame(f)
         wide = f.let(f"zext i32 {code} to i64")
         args = [f.word("%blk", Word.VALUES + 2 + i) for i in range(count)]
         known = f.let(f"icmp ult i64 {wide}, {f.word('%blk', Word.ENTER_SIZE)}")

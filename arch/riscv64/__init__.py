@@ -44,6 +44,7 @@ EMULATOR = EmulatorFacts(
     result_register="a0",
     target_register="t1",
     argument_registers=tuple(f"a{i}" for i in range(8)),
+    spare=(0, 16),
     syscall_intno=8,
     hypercall_intno=8,
     trap_roles={
