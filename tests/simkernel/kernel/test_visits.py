@@ -96,7 +96,7 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0, inside=0.0):
             case "multi":
                 loads = [layout.fields[facts.return_value].offset] if returns and k.arch.word == 8 else arguments
                 prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads, read))
-                observer.attachments._multi(prog, observer.symbols.address(place), rng.choice([0, 5]), returns)
+                observer.multi._one(prog, observer.symbols.address(place), rng.choice([0, 5]), returns)
             case "trampoline" if k.version.at_least("5.5") and place not in ENTRIES:
                 loads = [0] if k.text.functions[place].prototype.params else []  # its context is numbers, too
                 prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads, read))

@@ -164,7 +164,7 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
         programs.append(prog)
         observer._printk_wanted(prog)
         if rng.random() < 0.3:
-            observer.attachments._multi(prog, observer.symbols.address(place), rng.choice([0, 5]), rng.random() < 0.3)
+            observer.multi._one(prog, observer.symbols.address(place), rng.choice([0, 5]), rng.random() < 0.3)
             continue
         name = f"e{len(programs)}"
         tracing.probe_events.run(f"{rng.choice('ppr')}:{name} {place}", "kprobe")
