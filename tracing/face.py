@@ -247,6 +247,9 @@ class TraceHost(Protocol):
     def find_task(self, pid: int) -> Hashable | None:
         """A token of the task with this pid that compares equal to current_task() while it runs."""
 
+    def namespace_files(self, task: Hashable) -> list[tuple[int, int]]:
+        """Device and inode of /proc/PID/ns/: net, uts, ipc, pid, user, mnt, cgroup."""
+
     def current_task(self) -> Hashable:
         """A token of the task that runs, see find_task()."""
 

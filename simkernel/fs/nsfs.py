@@ -100,6 +100,7 @@ class Namespaces:
         self.ucounts = Ucounts()
         self.made: dict[int, Path] = {}
         self.when_released: list[Callable[[], None]] = []  # told when a task or a file has let go of one
+        self.when_entered: list[Callable[[], None]] = []  # told when the running task has made or entered others
         self.closing: Inode | None = None
         # What a namespace of networks keeps: net/ puts its own here.
         self.make_net: Callable[[Namespace], None] = lambda namespace: None
@@ -110,6 +111,11 @@ class Namespaces:
         for told in self.when_released:
             told()
         self.closing = None
+
+    def entered(self) -> None:
+        """unshare(2) or setns(2) has succeeded.  perf_event_namespaces(current)"""
+        for told in self.when_entered:
+            told()
 
     def opened(self, namespace: Namespace) -> bool:
         """Some file of it is open."""

@@ -253,6 +253,7 @@ def _unshare(k: FsKernel, flags: int) -> int:
         old, task.namespaces = task.namespaces, _create(k, flags, task)
         k.vfs.proxies.publish(k, task)
         left_behind(k, old)
+    k.vfs.namespaces.entered()
     return 0
 
 
@@ -339,6 +340,7 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
     k.current.namespaces = proxy
     k.vfs.proxies.publish(k, k.current)
     left_behind(k, old)
+    k.vfs.namespaces.entered()
     return 0
 
 

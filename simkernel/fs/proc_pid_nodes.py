@@ -252,18 +252,23 @@ class MapFiles(Node):
         return node
 
 
+def namespace_of_task(task: Task, kind: str) -> Namespace:
+    """The namespace that the task is in, or that its children will be in."""
+    plain = kind.removesuffix("_for_children")
+    if kind == "pid":  # the one that it is in, which is not its children's after unshare(2)
+        found = task.pid_ns.holder if task.pid_ns is not None else None
+    else:
+        found = task.namespaces.get("pid" if kind == "pid_for_children" else kind)
+    return found or Namespace(plain, KINDS[plain][1])
+
+
 def namespace_link(k: FsKernel, task: Task, kind: str) -> Link:
     """A magic link to the inode on nsfs of the namespace that the task is in."""
 
     plain = kind.removesuffix("_for_children")
 
     def of() -> Namespace:
-        proxy = task.namespaces
-        if kind == "pid":  # the one that it is in, which is not its children's after unshare(2)
-            found = task.pid_ns.holder if task.pid_ns is not None else None
-        else:
-            found = proxy.get("pid" if kind == "pid_for_children" else kind)
-        return found or Namespace(plain, KINDS[plain][1])
+        return namespace_of_task(task, kind)
 
     return Link(lambda: k.vfs.namespaces.path(of()), lambda: f"{plain}:[{of().ino}]")
 

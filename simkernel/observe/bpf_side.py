@@ -186,6 +186,7 @@ class BpfSide(ABC):
         core.set_bpf_hook = self.set_bpf
         core.overflow_program_hook = self.attachments.perf_overflow
         self.k.exec.perf_event_exec = core.task_exec
+        self.k.vfs.namespaces.when_entered.append(core.entered_namespaces)
         self.k.exec.perf_event_task = core.set_owned
 
     def hook_sysctls(self) -> None:

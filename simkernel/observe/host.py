@@ -19,6 +19,7 @@ from arch.native.slots import slot_address
 from arch.probes import Probe
 from arch.unwind import walk_kernel, walk_user
 from bpf.board import Bpf
+from simkernel.fs.proc_pid_nodes import namespace_of_task
 from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_REALCREDS, PTRACE_MODE_READ_REALCREDS, ptrace_may_access
 from simkernel.kernel.clock import Event
 from simkernel.kernel.kfunc import KernelFunction
@@ -171,6 +172,13 @@ class Host(BpfSide):
     def find_task(self, pid: int) -> Hashable | None:
         """find_task_by_vpid()."""
         return self.k.tasks.find(pid)
+
+    def namespace_files(self, task: Hashable) -> list[tuple[int, int]]:
+        """perf_event_namespaces(): the inodes on nsfs, in the order of perf's indices."""
+        assert isinstance(task, Task)
+        found = [namespace_of_task(task, kind) for kind in ("net", "uts", "ipc", "pid", "user", "mnt", "cgroup")]
+        dev = self.k.vfs.namespaces.mnt.mnt_sb.s_dev
+        return [(dev, namespace.ino) for namespace in found]
 
     def task_address(self, pid: int) -> int | None:
         """Of the struct task_struct with this pid."""

@@ -64,11 +64,12 @@ def test_every_operation_on_files():
     assert text.splitlines() == (PROGRAMS / "trace_files_6_1.out").read_text().splitlines()
 
 
-def test_pages_of_the_buffer():
-    """raw_pages.c: reads of odd sizes, whole pages by splice and sendfile, and who waits how long."""
+@pytest.mark.parametrize("name", ["raw_pages", "ns_records"])
+def test_programs(name):
+    """raw_pages.c: pages of the ring buffer, and who waits for them how long.  ns_records.c: perf's records of namespaces."""
     machine = simkernel.boot()
-    text = machine.run([machine.install(str(PROGRAMS / "bin/x86_64/raw_pages"))], timeout_host_s=100).text
-    assert text.splitlines() == (PROGRAMS / "raw_pages_6_1.out").read_text().splitlines()
+    text = machine.run([machine.install(str(PROGRAMS / "bin/x86_64" / name))], timeout_host_s=100).text
+    assert text.splitlines() == (PROGRAMS / f"{name}_6_1.out").read_text().splitlines()
 
 
 if __name__ == "__main__":

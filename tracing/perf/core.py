@@ -33,6 +33,7 @@ from arch.abi.perf_event import (
     PERF_RECORD_MISC_USER,
     PERF_RECORD_MMAP,
     PERF_RECORD_MMAP2,
+    PERF_RECORD_NAMESPACES,
     PERF_RECORD_SWITCH,
     PERF_RECORD_SWITCH_CPU_WIDE,
     PERF_SAMPLE_CALLCHAIN,
@@ -433,6 +434,19 @@ class PerfCore:
         """PERF_RECORD_FORK, PERF_RECORD_EXIT."""
         body = struct.pack(self.board.order + "IIIIQ", tgid, ppid, pid, ptid, self.host.now_ns())
         self._side_band(TASK_RECORDS, PERF_RECORD_EXIT if exiting else PERF_RECORD_FORK, body)
+
+    def namespaces_event(self, tgid: int, pid: int, task: Hashable) -> None:
+        """PERF_RECORD_NAMESPACES: the files of those that a task is in."""
+        if any(event.attr.flag("namespaces") for event in self.side_band):
+            files = self.host.namespace_files(task)
+            numbers = [number for file in files for number in file]
+            body = struct.pack(f"{self.board.order}IIQ{len(numbers)}Q", tgid, pid, len(files), *numbers)
+            self._side_band(("namespaces",), PERF_RECORD_NAMESPACES, body)
+
+    def entered_namespaces(self) -> None:
+        """The running task has made or entered others."""
+        if self.side_band:
+            self.namespaces_event(self.host.current_tgid(), self.host.current_pid(), self.host.current_task())
 
     def mmap_event(self, area: FileMapping) -> None:
         """PERF_RECORD_MMAP or _MMAP2 of the running task's new mapping of a file."""

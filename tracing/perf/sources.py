@@ -59,6 +59,9 @@ class Told(Protocol):
     def fork_event(self, tgid: int, ppid: int, pid: int, ptid: int, exiting: bool = False) -> None:
         """A task began, or ends."""
 
+    def namespaces_event(self, tgid: int, pid: int, task: Hashable) -> None:
+        """A new task is in these namespaces."""
+
     def mmap_event(self, area: FileMapping) -> None:
         """The running task mapped a file."""
 
@@ -185,6 +188,9 @@ class PerfSources:
         self.core.fork_event(
             self._number("tgid", child), host.current_tgid(), self._number("pid", child), host.current_pid()
         )
+        task = self._token(child)
+        if task is not None:
+            self.core.namespaces_event(self._number("tgid", child), self._number("pid", child), task)
 
     def _exited(self, *args: int) -> None:
         task = args[0]
