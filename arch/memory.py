@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import heapq
+import mmap
 import struct
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
@@ -516,13 +517,19 @@ class FlatMemory:
         self.base = base
         self.size = size
         self.byteorder: ByteOrder = byteorder
-        self.data = bytearray(size)
+        # Pages of the host only where something is written; a bytearray of this size would be filled with zeros.
+        self.data = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._pinned = (ctypes.c_char * size).from_buffer(self.data)
         self.host_address = ctypes.addressof(self._pinned)
         self.live_objects = 0
         self._next = base + 64  # the first bytes stay unused, so that an object never has the base address
         self._sizes: dict[int, int] = {}
         self._free: dict[int, list[int]] = {}
+
+    def close(self) -> None:
+        """Give the memory back to the host: who had it may live on in a circle of references.  Nobody may touch it any more."""
+        del self._pinned
+        self.data.close()
 
     def _offset(self, addr: int, size: int, access: str) -> int:
         off = addr - self.base
@@ -533,7 +540,7 @@ class FlatMemory:
     def read(self, addr: int, size: int) -> bytes:
         """Bytes at `addr`."""
         off = self._offset(addr, size, "read")
-        return bytes(self.data[off : off + size])
+        return self.data[off : off + size]
 
     def write(self, addr: int, data: bytes) -> None:
         """Store bytes at `addr`."""

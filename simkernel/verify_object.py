@@ -6,7 +6,8 @@ program does not hide the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from arch.architecture import Architecture
 from arch.ctype import CTypeError, FuncDecl
 from arch.errors import KernelError
 from arch.typetable import TypeTable, kernel_types
-from bpf.btf import Btf
+from bpf.btf import Btf, Kind
 from bpf.btf.recorded import recorded_btf
 from bpf.btf.vmlinux import vmlinux
 from bpf.loader.errors import LoadError
@@ -28,18 +29,42 @@ from bpf.syscall.sys_bpf import bpf
 from bpf.testing.host import TestHost
 from bpf.verifier.api import OnPrune
 from simkernel import kept_btf
+from tracing.tracers.recorded import all_letters
 
 Version = tuple[int, int]
-MAX_MAPS_BYTES = 256 << 20
-VMLINUX = b"/sys/kernel/btf/vmlinux"
+MEMORY_BYTES, RAM_BYTES = 256 << 20, 1 << 30  # what all maps may take; what one may that takes it element by element
+KALLSYMS, TEXT_START, TEXT_STEP = "/proc/kallsyms", 0xFFFFFFFF81000000, 16
+PERCPU, PERCPU_MOVED = ".data..percpu", "6.15"  # until 9d7de2aa8b41 those of x86-64 began at 0
+FIRST_FILE = 1 << 20  # descriptors of files, above those of BPF objects
 
 
 class ObjectError(Exception):
     """The file is no BPF object that can be loaded at all."""
 
 
+class Symbols:
+    """Addresses of the kernel's variables, as far as its types tell them; all others are one made-up place."""
+
+    def __init__(self, kernel_btf: Btf, zero_based: bool) -> None:
+        """`zero_based`: the copies of variables that each CPU has are linked from address 0 on."""
+        section = kernel_btf.types[kernel_btf.find(PERCPU, Kind.DATASEC)]
+        base = 0 if zero_based else TEXT_START
+        self.percpu = {kernel_btf.types[each.type].name: base + each.offset for each in section.secinfos}
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(())
+
+    def lookup(self, addr: int) -> tuple[str, int, int] | None:
+        """Nothing is called here."""
+        return None
+
+    def address(self, name: str) -> int:
+        """Where a variable is."""
+        return self.percpu.get(name, TEXT_START)
+
+
 class BareTask:
-    """The loader's task on a host without a machine: bpf(2), close, uname and the kernel's BTF file."""
+    """The loader's task on a host without a machine: bpf(2), uname and /proc/kallsyms."""
 
     word = 8
     page_size = 4096
@@ -50,7 +75,7 @@ class BareTask:
         self.host = host
         self.kernel_btf = kernel_btf
         self.byteorder = host.mem.byteorder
-        self._reading: dict[int, bytes] = {}
+        self._reading: dict[int, io.BytesIO] = {}
 
     def alloc(self, size: int) -> int:
         return self.host.user.alloc(max(size, 1))
@@ -70,19 +95,40 @@ class BareTask:
             if name == "bpf":
                 return bpf(self.host.bpf, *args)
             if name == "close":
-                if args[0] in self._reading:
-                    del self._reading[args[0]]
-                else:
+                if self._reading.pop(args[0], None) is None:
                     self.host.fd_get(args[0])
                     self.host.close(args[0])
                 return 0
             if name == "uname":
                 return self._uname(args[0])
-            if name in ("open", "openat", "faccessat"):
+            if name == "openat":
+                return self._open(args[1])
+            if name == "read" and args[0] in self._reading:
+                return self._read(*args)
+            if name == "faccessat":
                 return -ENOENT
         except KernelError as error:
             return -error.errno
         return -ENOSYS
+
+    def _open(self, path: int) -> int:
+        if self.read(path, len(KALLSYMS) + 1) != KALLSYMS.encode() + b"\0":
+            return -ENOENT
+        fd = FIRST_FILE + len(self._reading)
+        self._reading[fd] = io.BytesIO(self._kallsyms().encode())
+        return fd
+
+    def _read(self, fd: int, addr: int, size: int) -> int:
+        data = self._reading[fd].read(size)
+        self.write(addr, data)
+        return len(data)
+
+    def _kallsyms(self) -> str:
+        """What the kernel's types name, and what is known to be in that version; nothing has a true address here."""
+        assert self.host.arch is not None
+        names = {t.name for t in self.kernel_btf.types if t.kind in (Kind.FUNC, Kind.VAR)}
+        names |= all_letters(self.host.arch.name, self.host.version).keys()
+        return "".join(f"{TEXT_START + TEXT_STEP * n:x} T {name}\n" for n, name in enumerate(sorted(names)))
 
     def _uname(self, addr: int) -> int:
         """struct new_utsname: six texts of 65 bytes."""
@@ -162,11 +208,14 @@ def _verify_one(
     log_level: int,
     on_prune: OnPrune | None,
 ) -> dict[str, Any]:
-    host = TestHost(version, memory_size=64 << 20, byteorder=machine.model.byteorder)
-    host.arch, host.vmlinux_btf, host.unmapped_symbols = machine, kernel_btf, True
+    host = TestHost(version, memory_size=MEMORY_BYTES, byteorder=machine.model.byteorder)
+    host.bpf.memory_limit = RAM_BYTES
+    host.arch, host.vmlinux_btf = machine, kernel_btf
+    host.symbols = Symbols(kernel_btf, machine.name == "x86_64" and version.before(PERCPU_MOVED))
     host.bpf.on_prune = on_prune
     for fd in range(3):
         host.fds[fd] = object()
+    host.user.close()
     host.user = type(host.user)(0x10000, 48 << 20, machine.model.byteorder)
     obj = BpfObject(data, stem)
     for other in obj.programs.values():
@@ -179,4 +228,7 @@ def _verify_one(
         return {**row, "prog_type": program.prog_type, "ret": -error.errno, "log": error.log or f"{error}\n"}
     except KernelError as error:
         raise ObjectError(f"program {name}: {error}") from None
+    finally:
+        host.mem.close()
+        host.user.close()
     return {**row, "ret": 0, "log": program.log}

@@ -209,7 +209,7 @@ class Resolver:
         if found:
             e.number, e.is_set = found, True
         elif not e.weak:
-            raise LoadError(f"extern (var ksym) '{e.name}': not found in kernel BTF", ESRCH)
+            raise LoadError(f"extern (var ksym) '{e.name}': not found in kernel BTF")
 
     def _function(self, e: Extern) -> None:
         btf = self._kernel(e)
@@ -217,7 +217,7 @@ class Resolver:
         if found:
             e.number, e.is_set = found, True
         elif not e.weak:
-            raise LoadError(f"extern (func ksym) '{e.name}': not found in kernel or module BTFs", ESRCH)
+            raise LoadError(f"extern (func ksym) '{e.name}': not found in kernel or module BTFs")
 
 
 def uname_release(task: Task) -> str:

@@ -263,7 +263,8 @@ class BpfObject:
             return "kconfig", e.offset, kconfig.fd
         if not e.is_set:
             return "missing", 0, 0
-        return {"ksym": "address", "ksym var": "btf", "kfunc": "kfunc"}[e.kind], e.number, e.second
+        kinds = {"ksym": "address", "ksym var": "btf", "kfunc": "kfunc" if is_call else "btf"}
+        return kinds[e.kind], e.number, e.second
 
     def _fall_back(self, insns: list[Insn]) -> None:
         """Old kernels have one probe_read for both address spaces.  bpf_program__fixup_..."""
@@ -375,6 +376,8 @@ class BpfObject:
                 f"prog '{program.name}': no BTF-based attach target is specified, use bpf_program__set_attach_target()"
             )
             raise LoadError(text)
+        if program.prog_type == uapi.BPF_PROG_TYPE_EXT:
+            raise LoadError(f"prog '{program.name}': attach program FD is not set")
         if self.kernel_btf is None:
             raise LoadError(f"prog '{program.name}': the kernel has no BTF", ENOENT)
         found = find_attach_btf_id(self.kernel_btf, name, program.expected_attach_type)

@@ -35,6 +35,7 @@ from bpf.face import (
 )
 from bpf.layout import KernelLayout, layout_of
 from bpf.syscall.sys_bpf import bpf_from_kernel
+from tracing.face import SymbolTable
 
 MAX_FDS = 1024
 KERNEL_MEMORY = {8: 0xFFFF888000000000, 4: 0xC0000000}  # where it begins, by word size
@@ -119,7 +120,7 @@ class TestHost:
         self.pins: dict[bytes, FdObject] = {}
         self.stack: list[int] = []
         self.raw_tracepoints = {"sys_enter", "sys_exit", "sched_switch"}
-        self.symbols = self
+        self.symbols: SymbolTable = self
         self.vmlinux_btf: Btf | None = None
         self.structs = kernel_layout(self.version, arch or by_model(byteorder).name)
         self.unmapped_symbols = False  # every kernel symbol has some address

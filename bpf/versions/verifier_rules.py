@@ -97,6 +97,9 @@ class Rules:
     )
     ordered_accesses: bool = since("6.15", "880442305a39", "loads that acquire and stores that release")
     atomics_note_pointer: bool = since("6.10", "d503a04f8bc0", "atomics go through one kind of pointer on all paths")
+    address_of_function: bool = since(
+        "6.4", "58aa2afbb1e6", "ld_imm64 of a kernel function by BTF id: memory of no size"
+    )
     trust_may_differ: bool = since("6.4", "-", "a load may go through trusted and untrusted kernel pointers")
 
     # -- registers and the stack --

@@ -7,7 +7,7 @@ from arch.abi.errno import EBADF, EINVAL, EISDIR, EOPNOTSUPP, EPERM, EROFS, EXDE
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
-from simkernel.fs.inode import File, Inode
+from simkernel.fs.inode import File, Inode, Path
 from simkernel.fs.tmpfs import TmpfsInode
 
 # include/uapi/linux/fs.h
@@ -16,6 +16,13 @@ FICLONE, FICLONERANGE = 0x40049409, 0x4020940D
 GET_FLAGS, SET_FLAGS = {8: 0x80086601, 4: 0x80046601}, {8: 0x40086602, 4: 0x40046602}  # by the size of a long
 FS_IOC_FSGETXATTR, FS_IOC_FSSETXATTR = 0x801C581F, 0x401C5820
 FSXATTR_SIZE, CLONE_RANGE_SIZE = 28, 32
+FS_XFLAG_SYNC, FS_XFLAG_EXTSIZE, FS_XFLAG_EXTSZINHERIT, FS_XFLAG_DAX, FS_XFLAG_COWEXTSIZE = (
+    0x20,
+    0x800,
+    0x1000,
+    0x8000,
+    0x10000,
+)
 FS_IMMUTABLE_FL, FS_APPEND_FL, FS_NODUMP_FL, FS_NOATIME_FL = 0x10, 0x20, 0x40, 0x80
 MODIFIABLE = FS_IMMUTABLE_FL | FS_APPEND_FL | FS_NODUMP_FL | FS_NOATIME_FL
 # flag, as struct inode has it, as struct fsxattr has it, as statx(2) tells it
@@ -45,17 +52,64 @@ def statx_attributes(k: FsKernel, inode: Inode) -> tuple[int, int]:
     return sum(told for _, own, _, told in FLAGS if inode.i_flags & own), sum(row[3] for row in FLAGS)
 
 
-def _set_flags(k: FsKernel, file: File, flags: int) -> int:
-    """vfs_fileattr_set().  EPERM, EROFS, EOPNOTSUPP."""
-    inode, cred = file.f_inode, k.vfs.cred()
-    if file.f_path.mnt.read_only:
+def shown_xflags(inode: Inode) -> int:
+    """As struct fsxattr and struct file_attr tell them."""
+    return sum(shown for _, own, shown, _ in FLAGS if inode.i_flags & own)
+
+
+def get_xflags(k: FsKernel, inode: Inode) -> int:
+    """vfs_fileattr_get().  EOPNOTSUPP."""
+    if not _has_attributes(k, inode):
+        raise KernelError(EOPNOTSUPP)
+    return shown_xflags(inode)
+
+
+def set_xflags(k: FsKernel, path: Path, xflags: int, extsize: int, projid: int, cowextsize: int) -> int:
+    """vfs_fileattr_set() of what struct fsxattr or struct file_attr says.  EPERM, EROFS, EOPNOTSUPP, EINVAL."""
+    inode = path.dentry.inode
+    if path.mnt.read_only:
         return -EROFS
+    if not _has_attributes(k, inode):
+        return -EOPNOTSUPP
+    _may_set(k, inode)
+    xflags = _prepared(inode, xflags, extsize, cowextsize)
+    if (
+        xflags & ~(sum(row[2] for row in FLAGS) | FS_XFLAG_SYNC) or extsize or projid or cowextsize
+    ):  # fileattr_has_fsx()
+        return -EOPNOTSUPP
+    flags = sum(flag for flag, _, shown, _ in FLAGS if xflags & shown)
+    return _set_flags(k, path, flags, unknown=bool(xflags & FS_XFLAG_SYNC))
+
+
+def _prepared(inode: Inode, xflags: int, extsize: int, cowextsize: int) -> int:
+    """fileattr_set_prepare(): hints of sizes are for some files only, and none without a size.  EINVAL."""
+    of_file, of_directory, of_both = FS_XFLAG_EXTSIZE, FS_XFLAG_EXTSZINHERIT, FS_XFLAG_COWEXTSIZE | FS_XFLAG_DAX
+    if (not inode.is_reg and xflags & of_file) or (not inode.is_dir and xflags & of_directory):
+        raise KernelError(EINVAL)
+    if not (inode.is_reg or inode.is_dir) and xflags & of_both:
+        raise KernelError(EINVAL)
+    if not extsize:
+        xflags &= ~(of_file | of_directory)
+    return xflags if cowextsize else xflags & ~FS_XFLAG_COWEXTSIZE
+
+
+def _may_set(k: FsKernel, inode: Inode) -> None:
+    """inode_owner_or_capable().  EPERM."""
+    cred = k.vfs.cred()
     if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
-        return -EPERM
+        raise KernelError(EPERM)
+
+
+def _set_flags(k: FsKernel, path: Path, flags: int, unknown: bool = False) -> int:
+    """vfs_fileattr_set(); `unknown`: there are flags beside them.  EPERM, EROFS, EOPNOTSUPP."""
+    inode, cred = path.dentry.inode, k.vfs.cred()
+    if path.mnt.read_only:
+        return -EROFS
+    _may_set(k, inode)
     old = sum(flag for flag, own, _, _ in FLAGS if inode.i_flags & own)
     if (old ^ flags) & (FS_IMMUTABLE_FL | FS_APPEND_FL) and not cred.capable(CAP_LINUX_IMMUTABLE):
         return -EPERM
-    if flags & ~MODIFIABLE:
+    if flags & ~MODIFIABLE or unknown:
         return -EOPNOTSUPP
     inode.i_flags = sum(own for flag, own, _, _ in FLAGS if flags & flag)
     inode.ctime = k.vfs.now()
@@ -86,16 +140,14 @@ def _attributes(k: FsKernel, file: File, cmd: int, arg: int) -> int | None:
         k.usercopy.put_user(arg, 4, sum(flag for flag, own, _, _ in FLAGS if inode.i_flags & own))
         return 0
     if cmd == SET_FLAGS[k.arch.model.word]:
-        return _set_flags(k, file, k.usercopy.get_user(arg, 4))
+        return _set_flags(k, file.f_path, k.usercopy.get_user(arg, 4))
+    order = k.mem.byteorder
     if cmd == FS_IOC_FSGETXATTR:
-        told = sum(shown for _, own, shown, _ in FLAGS if inode.i_flags & own)
-        k.usercopy.copy_to_user(arg, told.to_bytes(4, k.mem.byteorder).ljust(FSXATTR_SIZE, b"\0"))
+        k.usercopy.copy_to_user(arg, shown_xflags(inode).to_bytes(4, order).ljust(FSXATTR_SIZE, b"\0"))
         return 0
     raw = k.usercopy.copy_from_user(arg, FSXATTR_SIZE)
-    wanted = int.from_bytes(raw[:4], k.mem.byteorder)
-    if wanted & ~sum(row[2] for row in FLAGS) or any(raw[4:]):  # fileattr_has_fsx()
-        return -EOPNOTSUPP
-    return _set_flags(k, file, sum(flag for flag, _, shown, _ in FLAGS if wanted & shown))
+    xflags, extsize, _, projid, cowextsize = (int.from_bytes(raw[at : at + 4], order) for at in range(0, 20, 4))
+    return set_xflags(k, file.f_path, xflags, extsize, projid, cowextsize)
 
 
 def file_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int | None:

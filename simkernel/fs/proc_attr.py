@@ -37,7 +37,7 @@ def _ordered(nodes: Mapping[str, Node]) -> Dir:
 
 def _file(k: FsKernel, task: Task, name: str) -> PseudoFile:
     def show() -> str:
-        label = {"current": UNCONFINED, "exec": task.onexec}.get(name, "")
+        label = told_label(task, name)
         if not label:
             raise KernelError(EINVAL, "nothing to say")
         return f"{label}\n"
@@ -45,14 +45,24 @@ def _file(k: FsKernel, task: Task, name: str) -> PseudoFile:
     def store(data: bytes) -> None:
         if task is not k.current:
             raise KernelError(EPERM, "another's")
-        word, _, label = c_string(data).strip().partition(" ")
-        if name == "current" and word in HATS and HAT.fullmatch(label.strip()):
-            raise KernelError(EPERM, "not confined")
-        if word not in WORDS.get(name, ()) or not label.strip():
-            raise KernelError(EINVAL, "not a request")
-        if label.strip() != UNCONFINED:
-            raise KernelError(ENOENT, "no such profile")
-        if name == "exec":
-            task.onexec = UNCONFINED
+        change_label(task, name, data)
 
     return PseudoFile(show, store, 0o444 if name == "prev" else 0o666)
+
+
+def told_label(task: Task, name: str) -> str:
+    """apparmor_getprocattr(): nothing where there is none."""
+    return {"current": UNCONFINED, "exec": task.onexec}.get(name, "")
+
+
+def change_label(task: Task, name: str, data: bytes) -> None:
+    """do_setattr(): what a task asks for itself.  EINVAL, EPERM, ENOENT."""
+    word, _, label = c_string(data).strip().partition(" ")
+    if name == "current" and word in HATS and HAT.fullmatch(label.strip()):
+        raise KernelError(EPERM, "not confined")
+    if word not in WORDS.get(name, ()) or not label.strip():
+        raise KernelError(EINVAL, "not a request")
+    if label.strip() != UNCONFINED:
+        raise KernelError(ENOENT, "no such profile")
+    if name == "exec":
+        task.onexec = UNCONFINED

@@ -15,7 +15,7 @@
 #define MAX_PROGRAMS 256
 
 static int verbose, log_level;
-static char log_text[1 << 20];
+static char log_text[(1 << 24) - 1];
 
 static int print(enum libbpf_print_level level, const char *format, va_list args)
 {

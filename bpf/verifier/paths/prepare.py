@@ -371,14 +371,19 @@ def _check_pseudo_btf_id(env: Env, i: int, insn: Insn, high: Insn) -> None:
     var = type_by_id(btf, insn.imm)
     if var is None:
         env.reject(ENOENT, f"ldimm64 insn specifies invalid btf_id {insn.imm}.")
-    if var.kind is not Kind.VAR:
-        env.reject(EINVAL, f"pseudo btf_id {insn.imm} in ldimm64 isn't KIND_VAR.")
+    functions = env.rules.address_of_function
+    if var.kind is not Kind.VAR and not (functions and var.kind is Kind.FUNC):
+        kinds = "KIND_VAR or KIND_FUNC" if functions else "KIND_VAR."
+        env.reject(EINVAL, f"pseudo btf_id {insn.imm} in ldimm64 isn't {kinds}")
     symbol = env.request.kernel_symbol
     address = symbol(var.name) if symbol is not None else None
     if not address:
         env.reject(ENOENT, f"ldimm64 failed to find the address for kernel symbol '{var.name}'.")
     _set_address(env, i, address)
     aux = env.aux[i]
+    if var.kind is Kind.FUNC:
+        aux.btf_var_type, aux.btf_var_size = PTR_TO_MEM | MEM_RDONLY, 0
+        return
     t = btf.resolved(var.type)
     if _is_percpu(btf, insn.imm):
         aux.btf_var_type = PTR_TO_BTF_ID | MEM_PERCPU

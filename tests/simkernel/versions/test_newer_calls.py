@@ -1,4 +1,4 @@
-"""System calls that came after 6.1: programs/newer_calls.c prints here what it printed on real kernels, with ENOSYS for what is not there yet."""
+"""System calls that came after 6.1: programs/newer_*.c print here what they printed on real kernels, with ENOSYS for what is not there yet."""
 
 import shutil
 import subprocess
@@ -8,24 +8,27 @@ import pytest
 
 from simkernel.machine import boot
 
-PROGRAM = Path(__file__).parent / "programs/newer_calls.c"
+PROGRAMS = Path(__file__).parent / "programs"
+NAMES = ("newer_calls", "newer_attributes")
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def built(tmp_path_factory):
     """Linked statically."""
-    built = tmp_path_factory.mktemp("built") / "newer_calls"
-    subprocess.run(["gcc", "-static", "-O1", "-w", "-o", built, PROGRAM], check=True)
-    return built
+    folder = tmp_path_factory.mktemp("built")
+    for name in NAMES:
+        subprocess.run(["gcc", "-static", "-O1", "-w", "-o", folder / name, PROGRAMS / f"{name}.c"], check=True)
+    return folder
 
 
 @pytest.mark.parametrize("kernel", ["6.1", "6.12", "7.2"])
-def test_what_the_real_kernel_said(program, kernel):
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_real_kernel_said(built, name, kernel):
     machine = boot(kernel=kernel)
-    result = machine.run([machine.install(program)], timeout_host_s=120)
+    result = machine.run([machine.install(built / name)], timeout_host_s=120)
     assert result.crash is None
-    assert result.text == PROGRAM.with_suffix(f".{kernel}").read_text()
+    assert result.text == (PROGRAMS / f"{name}.{kernel}").read_text()
 
 
 def test_events_have_them():
