@@ -173,6 +173,7 @@ class Architecture:
     ftrace_ip_offset: int | None = None  # kprobe_ip_offset of those; None: the same
     # How many arguments a BPF trampoline hands on, and since when it has those on the stack, too; None: all.
     trampoline_arguments: tuple[int, str] | None = None
+    percpu_at_zero_until: str | None = None  # the version before which variables of each CPU were linked at address 0
     bpf_jit: bool = False  # bpf/jit/ has this CPU's compiler
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).

@@ -33,8 +33,8 @@ from tracing.tracers.recorded import all_letters
 
 Version = tuple[int, int]
 MEMORY_BYTES, RAM_BYTES = 256 << 20, 1 << 30  # what all maps may take; what one may that takes it element by element
-KALLSYMS, TEXT_START, TEXT_STEP = "/proc/kallsyms", 0xFFFFFFFF81000000, 16
-PERCPU, PERCPU_MOVED = ".data..percpu", "6.15"  # until 9d7de2aa8b41 those of x86-64 began at 0
+SYMBOLS_FILE, TEXT_START, SYMBOL_STEP = "/proc/kallsyms", 0xFFFFFFFF81000000, 16
+PERCPU = ".data..percpu"
 FIRST_FILE = 1 << 20  # descriptors of files, above those of BPF objects
 
 
@@ -112,7 +112,7 @@ class BareTask:
         return -ENOSYS
 
     def _open(self, path: int) -> int:
-        if self.read(path, len(KALLSYMS) + 1) != KALLSYMS.encode() + b"\0":
+        if self.read(path, len(SYMBOLS_FILE) + 1) != SYMBOLS_FILE.encode() + b"\0":
             return -ENOENT
         fd = FIRST_FILE + len(self._reading)
         self._reading[fd] = io.BytesIO(self._kallsyms().encode())
@@ -128,7 +128,7 @@ class BareTask:
         assert self.host.arch is not None
         names = {t.name for t in self.kernel_btf.types if t.kind in (Kind.FUNC, Kind.VAR)}
         names |= all_letters(self.host.arch.name, self.host.version).keys()
-        return "".join(f"{TEXT_START + TEXT_STEP * n:x} T {name}\n" for n, name in enumerate(sorted(names)))
+        return "".join(f"{TEXT_START + SYMBOL_STEP * n:x} T {name}\n" for n, name in enumerate(sorted(names)))
 
     def _uname(self, addr: int) -> int:
         """struct new_utsname: six texts of 65 bytes."""
@@ -211,7 +211,8 @@ def _verify_one(
     host = TestHost(version, memory_size=MEMORY_BYTES, byteorder=machine.model.byteorder)
     host.bpf.memory_limit = RAM_BYTES
     host.arch, host.vmlinux_btf = machine, kernel_btf
-    host.symbols = Symbols(kernel_btf, machine.name == "x86_64" and version.before(PERCPU_MOVED))
+    moved = machine.percpu_at_zero_until
+    host.symbols = Symbols(kernel_btf, zero_based=moved is not None and version.before(moved))
     host.bpf.on_prune = on_prune
     for fd in range(3):
         host.fds[fd] = object()

@@ -208,6 +208,7 @@ def _prepare(cpu: object) -> None:
 ARCHITECTURE = Architecture(
     name="x86_64",
     trampoline_arguments=(6, "6.6"),
+    percpu_at_zero_until="6.15",  # 9d7de2aa8b41
     machine="x86_64",
     srcarch="x86",
     calls=CallFacts(

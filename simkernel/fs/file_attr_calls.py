@@ -18,7 +18,7 @@ from simkernel.kernel.kfunc import syscall
 # struct file_attr: fa_xflags, fa_extsize, fa_nextents, fa_projid, fa_cowextsize
 FILE_ATTR_SIZE_VER0 = 24
 # FS_XFLAG_*: all of them, and those that a file system tells and nobody sets
-KNOWN, READ_ONLY = 0x8001FFFB, 0x80000002
+KNOWN, TOLD_ONLY = 0x8001FFFB, 0x80000002
 
 
 def _check(usize: int, at_flags: int) -> None:
@@ -70,4 +70,4 @@ def sys_file_setattr(k: FsKernel, dfd: int, filename: int, ufattr: int, usize: i
     if xflags & ~KNOWN:
         return -EINVAL
     path = _path(k, dfd, filename, at_flags)
-    return set_xflags(k, path, xflags & ~READ_ONLY, extsize, projid, cowextsize)
+    return set_xflags(k, path, xflags & ~TOLD_ONLY, extsize, projid, cowextsize)
