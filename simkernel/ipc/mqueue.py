@@ -49,7 +49,7 @@ from simkernel.fs.pending import Pending
 from simkernel.fs.vfs import FsType
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import MESSAGE_SIZE, MqNamespace, words
-from simkernel.kernel.calls.time import read_timespec
+from simkernel.kernel.calls.time import read_timespec64, timespec64
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import SignalStruct, Task, WaitQueue
@@ -363,15 +363,22 @@ def sys_mq_unlink(k: IpcKernel, u_name: int) -> int:
 # -- messages ----------------------------------------------------------------------------------------------------------
 
 
+def _limit(k: IpcKernel, address: int, word: int) -> int:
+    """prepare_timeout(): the struct timespec64 until when to wait.  EINVAL, EFAULT."""
+    where = timespec64(k, address, word)
+    if where:
+        seconds, nsec = read_timespec64(k, where)
+        if seconds < 0 or not 0 <= nsec < NSEC_PER_SEC:
+            raise KernelError(EINVAL)
+    return where
+
+
 def _deadline(k: IpcKernel, address: int) -> int | None:
-    """The absolute time of CLOCK_REALTIME until which to wait, as one of CLOCK_MONOTONIC.  EINVAL, EFAULT."""
+    """The absolute time of CLOCK_REALTIME until which to wait, as one of CLOCK_MONOTONIC."""
     if not address:
         return None
-    word = k.arch.word
-    nsec = k.usercopy.get_user(address + word, word, signed=True)
-    if not 0 <= nsec < NSEC_PER_SEC:
-        raise KernelError(EINVAL)
-    return read_timespec(k, address) - k.clock.realtime_offset_ns
+    seconds, nsec = read_timespec64(k, address)
+    return seconds * NSEC_PER_SEC + nsec - k.clock.realtime_offset_ns
 
 
 def _wait(k: IpcKernel, queue: WaitQueue, until: int | None) -> Body:
@@ -448,7 +455,18 @@ def do_mq_timedreceive(k: IpcKernel, mqdes: int, u_msg: int, size: int, u_prio: 
 )
 def sys_mq_timedsend(k: IpcKernel, mqdes: int, u_msg: int, size: int, priority: int, timeout: int) -> Body:
     """mq_timedsend(2)."""
-    return (yield k.call("do_mq_timedsend", mqdes, u_msg, size, priority, timeout))
+    return (yield k.call("do_mq_timedsend", mqdes, u_msg, size, priority, _limit(k, timeout, k.arch.word)))
+
+
+@syscall(
+    "mq_timedsend_time64",
+    "mqd_t mqdes, const char *u_msg_ptr, size_t msg_len, unsigned int msg_prio, const struct __kernel_timespec *ts",
+    source="ipc/mqueue.c",
+    since="5.1",
+)
+def sys_mq_timedsend_time64(k: IpcKernel, mqdes: int, u_msg: int, size: int, priority: int, timeout: int) -> Body:
+    """The same with 64-bit times on 32-bit machines."""
+    return (yield k.call("do_mq_timedsend", mqdes, u_msg, size, priority, _limit(k, timeout, 8)))
 
 
 @syscall(
@@ -458,7 +476,18 @@ def sys_mq_timedsend(k: IpcKernel, mqdes: int, u_msg: int, size: int, priority: 
 )
 def sys_mq_timedreceive(k: IpcKernel, mqdes: int, u_msg: int, size: int, u_prio: int, timeout: int) -> Body:
     """mq_timedreceive(2)."""
-    return (yield k.call("do_mq_timedreceive", mqdes, u_msg, size, u_prio, timeout))
+    return (yield k.call("do_mq_timedreceive", mqdes, u_msg, size, u_prio, _limit(k, timeout, k.arch.word)))
+
+
+@syscall(
+    "mq_timedreceive_time64",
+    "mqd_t mqdes, char *u_msg_ptr, size_t msg_len, unsigned int *u_msg_prio, const struct __kernel_timespec *ts",
+    source="ipc/mqueue.c",
+    since="5.1",
+)
+def sys_mq_timedreceive_time64(k: IpcKernel, mqdes: int, u_msg: int, size: int, u_prio: int, timeout: int) -> Body:
+    """The same with 64-bit times on 32-bit machines."""
+    return (yield k.call("do_mq_timedreceive", mqdes, u_msg, size, u_prio, _limit(k, timeout, 8)))
 
 
 @syscall("mq_notify", "mqd_t mqdes, const struct sigevent *u_notification", source="ipc/mqueue.c")

@@ -30,11 +30,12 @@ from arch.abi.ipc import (
     SETVAL,
 )
 from arch.abi.stat import S_IRUGO, S_IWUGO
+from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
-from simkernel.kernel.calls.time import read_timespec
+from simkernel.kernel.calls.time import read_timespec64, timespec64
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
@@ -166,12 +167,12 @@ def _restore(sma: SemArray, values: list[int]) -> None:
 def do_semtimedop(k: IpcKernel, semid: int, tsops: int, nsops: int, timeout: int) -> Body:
     """EAGAIN, EINTR, EIDRM, EACCES, EFBIG, ERANGE, E2BIG, EINVAL, EFAULT."""
     until = None
-    if timeout:
-        k.usercopy.copy_from_user(timeout, 2 * k.arch.word)
+    time = read_timespec64(k, timeout) if timeout else (0, 0)
     ops = _read_ops(k, tsops, nsops)
     if timeout:
-        left = read_timespec(k, timeout)
-        until = k.clock.now_ns + left
+        if time[0] < 0 or not 0 <= time[1] < NSEC_PER_SEC:
+            raise KernelError(EINVAL)
+        until = k.clock.now_ns + time[0] * NSEC_PER_SEC + time[1]
     sma = _set(k, semid)
     if max(op.num for op in ops) >= len(sma.sems):
         raise KernelError(EFBIG)
@@ -208,7 +209,16 @@ def sys_semop(k: IpcKernel, semid: int, tsops: int, nsops: int) -> Body:
 )  # fmt: skip
 def sys_semtimedop(k: IpcKernel, semid: int, tsops: int, nsops: int, timeout: int) -> Body:
     """With a time limit."""
-    return (yield k.call("do_semtimedop", semid, tsops, nsops, timeout))
+    return (yield k.call("do_semtimedop", semid, tsops, nsops, timespec64(k, timeout, k.arch.word)))
+
+
+@syscall(
+    "semtimedop_time64", "int semid, struct sembuf *tsops, unsigned int nsops, const struct __kernel_timespec *timeout",
+    source="ipc/sem.c", since="5.1",
+)  # fmt: skip
+def sys_semtimedop_time64(k: IpcKernel, semid: int, tsops: int, nsops: int, timeout: int) -> Body:
+    """The same with 64-bit times on 32-bit machines."""
+    return (yield k.call("do_semtimedop", semid, tsops, nsops, timespec64(k, timeout, 8)))
 
 
 @kernel_function("void exit_sem(struct task_struct *tsk)", source="ipc/sem.c")

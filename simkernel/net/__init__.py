@@ -29,7 +29,7 @@ from bpf.layout import layout_of
 from simkernel.kernel.namespaces import Namespace
 from simkernel.net import alg, packet, proc, sysctl, sysfs
 from simkernel.net.calls import socket as socket_calls
-from simkernel.net.calls import sockopt, transfer
+from simkernel.net.calls import socketcall, sockopt, transfer
 from simkernel.net.core import datagram, device, lwtunnel, neighbour
 from simkernel.net.core.charges import Charges
 from simkernel.net.core.device import NET_RX_SOFTIRQ, NET_TX_SOFTIRQ, NIC_IRQ
@@ -90,7 +90,7 @@ from simkernel.net.xdp import xsk
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
     device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp, udplite,
-    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt,
+    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt, socketcall,
     netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
     af_inet6, ip_tunnel, ip_gre, ipip, vxlan, geneve, tunnel_kinds, udp_tunnel_kinds,
 )  # fmt: skip

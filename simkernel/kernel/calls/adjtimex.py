@@ -86,15 +86,14 @@ def ntp_of(k: KernelFace) -> Ntp:
     return k.ntp
 
 
-def _where(k: KernelFace, name: str) -> tuple[int, int]:
+def _where(word: int, name: str) -> tuple[int, int]:
     """(offset, size) of a member: `status` is an int among longs."""
-    word = k.arch.word
     return word * (1 + LONGS.index(name)), 4 if name == "status" else word
 
 
-def do_adjtimex(k: KernelFace, txc: int) -> int:
+def do_adjtimex(k: KernelFace, txc: int, word: int) -> int:
     """The state of the clock, after what was asked for.  EPERM, EINVAL."""
-    word, order, ntp = k.arch.word, k.mem.byteorder, ntp_of(k)
+    order, ntp = k.mem.byteorder, ntp_of(k)
     raw = bytearray(k.usercopy.copy_from_user(txc, SIZE[word]))
     modes = int.from_bytes(raw[:4], order)
 
@@ -111,7 +110,7 @@ def do_adjtimex(k: KernelFace, txc: int) -> int:
     if not modes & ADJ_ADJTIME:
         if modes & ADJ_TICK and not USER_TICK_US * 9 // 10 <= get(tick_at, word) <= USER_TICK_US * 11 // 10:
             raise KernelError(EINVAL)
-        if modes & ADJ_FREQUENCY and word == 8 and abs(get(*_where(k, "freq"))) > (1 << 63) // PPM_SCALE:
+        if modes & ADJ_FREQUENCY and word == 8 and abs(get(*_where(word, "freq"))) > (1 << 63) // PPM_SCALE:
             raise KernelError(EINVAL)
         if modes & ADJ_SETOFFSET:
             part = get(after + word, word)
@@ -120,10 +119,10 @@ def do_adjtimex(k: KernelFace, txc: int) -> int:
             jump = get(after, word) * NSEC_PER_SEC + part * (1 if modes & ADJ_NANO else 1000)
             k.clock.set_realtime(k.clock.realtime_ns + jump)
     ntp.run_to(clock_now(k, CLOCK_REALTIME) // NSEC_PER_SEC)
-    offset = _adjust(k.clock, ntp, modes, lambda name: get(*_where(k, name)), get(tick_at, word))
+    offset = _adjust(k.clock, ntp, modes, lambda name: get(*_where(word, name)), get(tick_at, word))
     values = {**ntp.values, "precision": 1, "tolerance": TOLERANCE, "offset": offset}
     for name in LONGS:
-        at, size = _where(k, name)
+        at, size = _where(word, name)
         raw[at : at + size] = (values[name] & (1 << 8 * size) - 1).to_bytes(size, order)
     seconds, ns = divmod(clock_now(k, CLOCK_REALTIME), NSEC_PER_SEC)
     nano = ntp.values["status"] & STA_NANO
@@ -176,15 +175,20 @@ def _adjust(clock: Clock, ntp: Ntp, modes: int, get: Callable[[str], int], tick:
 @syscall("adjtimex", "struct timex *txc_p", source="kernel/time/time.c")
 def sys_adjtimex(k: KernelFace, txc: int) -> int:
     """EPERM, EINVAL, EFAULT."""
-    return do_adjtimex(k, txc)
+    return do_adjtimex(k, txc, k.arch.word)
 
 
 @syscall("clock_adjtime", "clockid_t which_clock, struct timex *utx", source="kernel/time/posix-timers.c")
 def sys_clock_adjtime(k: KernelFace, which: int, txc: int) -> int:
     """The same for a clock that can be steered.  EOPNOTSUPP, EINVAL."""
-    k.usercopy.copy_from_user(txc, SIZE[k.arch.word])
+    return clock_adjtime(k, which, txc, k.arch.word)
+
+
+def clock_adjtime(k: KernelFace, which: int, txc: int, word: int) -> int:
+    """The same with words of this size."""
+    k.usercopy.copy_from_user(txc, SIZE[word])
     if which >= 0:
         clock_now(k, which)
     if which != CLOCK_REALTIME:
         raise KernelError(EOPNOTSUPP)
-    return do_adjtimex(k, txc)
+    return do_adjtimex(k, txc, word)

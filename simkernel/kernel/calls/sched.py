@@ -446,9 +446,13 @@ def _fair_slice(k: KernelFace, task: Task) -> int:
 @syscall("sched_rr_get_interval", "pid_t pid, struct __kernel_timespec *interval", source="kernel/sched/core.c")
 def sys_sched_rr_get_interval(k: KernelFace, pid: int, interval: int) -> int:
     """The slice of SCHED_RR; none of SCHED_FIFO.  EINVAL, ESRCH, EFAULT."""
+    return rr_get_interval(k, pid, interval, k.arch.word)
+
+
+def rr_get_interval(k: KernelFace, pid: int, interval: int, word: int) -> int:
+    """The same with words of this size."""
     task = _looked_at(k, pid)
     ns = k.tasks.rr_timeslice_ns if task.policy == SCHED_RR else _fair_slice(k, task) if task.policy in FAIR else 0
-    word = k.arch.word
     k.usercopy.put_user(interval, word, 0)
     k.usercopy.put_user(interval + word, word, ns)
     return 0

@@ -77,6 +77,17 @@ def read_timespec(k: KernelFace, addr: int, size: int | None = None) -> int:
     return min(seconds * NSEC_PER_SEC + ns, (1 << 63) - 1)
 
 
+def timespec64(k: KernelFace, addr: int, size: int) -> int:
+    """get_timespec64() and its kin: the struct timespec64 in kernel memory that a kernel function is called with.  EFAULT."""
+    return k.mirror.scratch(pair_bytes(k, *read_pair(k, addr, size), 8)) if addr else 0
+
+
+def read_timespec64(k: KernelFace, addr: int) -> tuple[int, int]:
+    """Seconds and nanoseconds of one."""
+    raw, order = k.mem.read(addr, 16), k.mem.byteorder
+    return int.from_bytes(raw[:8], order, signed=True), int.from_bytes(raw[8:], order, signed=True)
+
+
 def write_timespec(k: KernelFace, addr: int, ns: int, size: int | None = None) -> None:
     """Store nanoseconds as a timespec."""
     k.usercopy.copy_to_user(addr, pair_bytes(k, *divmod(ns, NSEC_PER_SEC), size or k.arch.word))
@@ -126,9 +137,14 @@ def sys_clock_gettime64(k: KernelFace, which: int, tp: int) -> int:
 @syscall("clock_getres", "clockid_t which_clock, struct timespec *tp", source="kernel/time/posix-timers.c")
 def sys_clock_getres(k: KernelFace, which: int, tp: int) -> int:
     """EINVAL, EFAULT."""
+    return clock_getres(k, which, tp, k.arch.word)
+
+
+def clock_getres(k: KernelFace, which: int, tp: int, size: int) -> int:
+    """The same with words of this size."""
     clock_now(k, which)
     if tp:
-        write_timespec(k, tp, TICK_NSEC if which in (CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE) else 1)
+        write_timespec(k, tp, TICK_NSEC if which in (CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE) else 1, size)
     return 0
 
 
@@ -148,13 +164,18 @@ def _may_set_time(k: KernelFace, ns: int) -> None:
 @syscall("clock_settime", "clockid_t which_clock, const struct timespec *tp", source="kernel/time/posix-timers.c")
 def sys_clock_settime(k: KernelFace, which: int, tp: int) -> int:
     """CLOCK_REALTIME; CPU time cannot be set.  EINVAL, EFAULT, EPERM."""
+    return clock_settime(k, which, tp, k.arch.word)
+
+
+def clock_settime(k: KernelFace, which: int, tp: int, size: int) -> int:
+    """The same with words of this size."""
     if which > 0:
         raise KernelError(EINVAL)
-    k.usercopy.copy_from_user(tp, 2 * k.arch.word)
+    k.usercopy.copy_from_user(tp, 2 * size)
     if which < 0:  # posix_cpu_clock_set()
         clock_now(k, which)
         raise KernelError(EPERM)
-    time = read_timespec(k, tp)
+    time = read_timespec(k, tp, size)
     _may_set_time(k, time)
     _set_time(k, time)
     return 0
@@ -479,10 +500,9 @@ def _disarm(k: KernelFace, timer: PosixTimer) -> None:
     timer.event = timer.cpu_event = None
 
 
-def _itimerspec(k: KernelFace, timer: PosixTimer) -> bytes:
+def _itimerspec(k: KernelFace, timer: PosixTimer, size: int) -> bytes:
     now = timer.cpu_event.used() if timer.cpu_event is not None else k.clock.now_ns
     left = max(timer.expires - now, 1) if timer.event is not None or timer.cpu_event is not None else 0
-    size = k.arch.word
     return pair_bytes(k, *divmod(timer.interval_ns, NSEC_PER_SEC), size) + pair_bytes(
         k, *divmod(left, NSEC_PER_SEC), size
     )
@@ -495,14 +515,18 @@ def _itimerspec(k: KernelFace, timer: PosixTimer) -> bytes:
 )
 def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int) -> int:
     """EINVAL, EFAULT."""
+    return timer_settime(k, number, flags, new, old, k.arch.word)
+
+
+def timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int, size: int) -> int:
+    """The same with words of this size."""
     k.cpus.charge_user()
     if not new:
         raise KernelError(EINVAL)
-    size = 2 * k.arch.word
-    k.usercopy.copy_from_user(new, 2 * size)
-    interval, value = read_timespec(k, new), read_timespec(k, new + size)
+    k.usercopy.copy_from_user(new, 4 * size)
+    interval, value = read_timespec(k, new, size), read_timespec(k, new + 2 * size, size)
     timer = _posix_timer(k, number)
-    before = _itimerspec(k, timer)
+    before = _itimerspec(k, timer, size)
     _disarm(k, timer)
     timer.interval_ns, timer.missed, timer.overrun = interval, 0, 0
     if value:
@@ -523,7 +547,12 @@ def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int
 @syscall("timer_gettime", "timer_t timer_id, struct itimerspec *setting", source="kernel/time/posix-timers.c")
 def sys_timer_gettime(k: KernelFace, number: int, setting: int) -> int:
     """EINVAL, EFAULT."""
-    k.usercopy.copy_to_user(setting, _itimerspec(k, _posix_timer(k, number)))
+    return timer_gettime(k, number, setting, k.arch.word)
+
+
+def timer_gettime(k: KernelFace, number: int, setting: int, size: int) -> int:
+    """The same with words of this size."""
+    k.usercopy.copy_to_user(setting, _itimerspec(k, _posix_timer(k, number), size))
     return 0
 
 

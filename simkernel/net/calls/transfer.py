@@ -209,12 +209,28 @@ def sendmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int) -> Body:
     source="net/socket.c",
 )
 def recvmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int, timeout: int) -> Body:
-    """Several messages; how many came.  The time is looked at after each one only."""
+    """Several messages; how many came."""
+    return (yield from _recvmmsg(k, fd, mmsg, vlen, flags, timeout, k.arch.model.word))
+
+
+@syscall(
+    "recvmmsg_time64",
+    "int fd, struct mmsghdr *mmsg, unsigned int vlen, unsigned int flags, struct __kernel_timespec *timeout",
+    source="net/socket.c",
+    since="5.1",
+)
+def recvmmsg_time64(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int, timeout: int) -> Body:
+    """The same with 64-bit times on 32-bit machines."""
+    return (yield from _recvmmsg(k, fd, mmsg, vlen, flags, timeout, 8))
+
+
+def _recvmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int, timeout: int, size: int) -> Body:
+    """__sys_recvmmsg(): the time, in words of `size`, is looked at after each message only (`yield from`)."""
     _no_compat(flags)
     until = None
     word = k.arch.model.word
     if timeout:
-        left = read_timespec(k, timeout)
+        left = read_timespec(k, timeout, size)
         until = k.clock.now_ns + left
     socket_ = socket_of(k, fd)
     if socket_.sk.err:
@@ -238,8 +254,8 @@ def recvmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int, timeout: i
             break
     if until is not None:
         rest = max(0, until - k.clock.now_ns)
-        k.usercopy.put_user(timeout, word, rest // NSEC_PER_SEC)
-        k.usercopy.put_user(timeout + word, word, rest % NSEC_PER_SEC)
+        k.usercopy.put_user(timeout, size, rest // NSEC_PER_SEC)
+        k.usercopy.put_user(timeout + size, size, rest % NSEC_PER_SEC)
     return done
 
 
