@@ -24,6 +24,8 @@ class CallFacts:
     old_ptrace_requests: bool = False  # PTRACE_GETREGS and its like are requests of this CPU
     sysemu_since: str | None = None  # PTRACE_SYSEMU
     sem_times_padded: bool = False  # struct semid64_ds has room behind each time
+    pads_statfs64: bool = False  # user space may count the padding of struct statfs64 (arm)
+    ipc_version: bool = False  # semctl, msgctl and shmctl take the flag IPC_64 (arm)
     ipc_third_is_timeout: bool = False  # ipc(SEMTIMEDOP) takes its timeout as the third argument, not the fifth
     ipc_mode_is_wide: bool = False  # struct ipc64_perm's sequence number stands behind two unused bytes
     has_dies: bool = False  # /sys/devices/system/cpu/cpuN/topology has die_* and cluster_*

@@ -130,6 +130,8 @@ ARCHITECTURE = Architecture(
         user_regs=tuple(f"uregs[{i}]" for i in range(18)),
         audit_arch=0x40000028,
         old_ptrace_requests=True,
+        ipc_version=True,
+        pads_statfs64=True,
     ),
     elf_machine=40,  # EM_ARM
     elf_class=1,

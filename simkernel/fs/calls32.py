@@ -17,10 +17,9 @@ from simkernel.fs.namespace import sys_umount
 from simkernel.fs.select import ppoll, pselect6, sys_select
 from simkernel.fs.stat import stat_fd, stat_path, utimensat
 from simkernel.fs.truncate import sys_ftruncate, sys_sync_file_range, sys_truncate
+from simkernel.kernel.calls.time64 import TIME64
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
-
-TIME64 = 8  # bytes of the fields of struct __kernel_timespec
 
 
 @syscall("stat64", "const char *filename, struct stat64 *statbuf", source="fs/stat.c")

@@ -374,7 +374,7 @@ def sys_statfs64(k: FsKernel, pathname: int, size: int, buf: int) -> int:
 def statfs64_record(k: FsKernel, size: int) -> Record:
     """The layout of struct statfs64; EINVAL for another size (arm's user space may count the padding)."""
     record: Record = k.vfs.abi.statfs64 or k.vfs.abi.statfs
-    if size != record.size and not (record.size == 84 and size == 88):
+    if size != record.size and not (k.arch.calls.pads_statfs64 and size == record.size + 4):
         raise KernelError(EINVAL, "size of struct statfs64")
     return record
 

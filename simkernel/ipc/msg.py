@@ -237,7 +237,7 @@ def _info(k: IpcKernel, cmd: int, buf: int) -> int:
 @syscall("msgctl", "int msqid, int cmd, struct msqid_ds *buf", source="ipc/msg.c")
 def sys_msgctl(k: IpcKernel, msqid: int, cmd: int, buf: int) -> int:
     """IPC_STAT, IPC_SET, IPC_RMID, and MSG_STAT, MSG_INFO.  EINVAL, EACCES, EPERM, EFAULT."""
-    cmd = version_of(cmd)
+    cmd = version_of(k, cmd)
     if msqid < 0 or cmd < 0:
         raise KernelError(EINVAL)
     if cmd in (IPC_INFO, MSG_INFO):

@@ -319,7 +319,7 @@ def _one(k: IpcKernel, sma: SemArray, semnum: int, cmd: int) -> int:
 @syscall("semctl", "int semid, int semnum, int cmd, unsigned long arg", source="ipc/sem.c")
 def sys_semctl(k: IpcKernel, semid: int, semnum: int, cmd: int, arg: int) -> int:
     """EINVAL, EACCES, EPERM, ERANGE, EIDRM, EFAULT."""
-    cmd = version_of(cmd)
+    cmd = version_of(k, cmd)
     if semid < 0:
         raise KernelError(EINVAL)
     if cmd in (IPC_INFO, SEM_INFO):

@@ -312,7 +312,7 @@ def exit_shm(k: IpcKernel, task: int) -> int:
 @syscall("shmctl", "int shmid, int cmd, struct shmid_ds *buf", source="ipc/shm.c")
 def sys_shmctl(k: IpcKernel, shmid: int, cmd: int, buf: int) -> int:
     """EINVAL, EACCES, EPERM, EIDRM, EFAULT."""
-    cmd = version_of(cmd)
+    cmd = version_of(k, cmd)
     if cmd < 0 or shmid < 0:
         raise KernelError(EINVAL)
     if cmd in (IPC_INFO, SHM_INFO):

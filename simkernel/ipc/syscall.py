@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ENOSYS
+from arch.abi.ipc import IPC_64
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.msg import sys_msgctl, sys_msgget, sys_msgrcv, sys_msgsnd
 from simkernel.ipc.sem import sys_semctl, sys_semget, sys_semop, sys_semtimedop
@@ -39,6 +40,10 @@ def _msgrcv(k: IpcKernel, version: int, first: int, second: int, third: int, ptr
 def sys_ipc(k: IpcKernel, call: int, first: int, second: int, third: int, ptr: int, fifth: int) -> Body:
     """By number.  ENOSYS, EINVAL."""
     version, call = call >> 16, call & 0xFFFF
+    if call in (MSGCTL, SHMCTL) and k.arch.word == 4:
+        second &= ~IPC_64
+    if call == SEMCTL and k.arch.word == 4:
+        third &= ~IPC_64
     word = k.arch.word
     if call in (SEMOP, SEMTIMEDOP):
         timeout = 0 if call == SEMOP else (third if k.arch.calls.ipc_third_is_timeout else fifth & (1 << 8 * word) - 1)

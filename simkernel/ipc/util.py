@@ -264,9 +264,9 @@ class IpcNamespace:
         self.shmmax, self.shmall, self.shmmni = (1 << 64) - 1 - (1 << 24), (1 << 64) - 1 - (1 << 24), 4096
 
 
-def version_of(cmd: int) -> int:
-    """ipc_parse_version(): the command without the flag that asks for today's structures."""
-    return cmd & ~IPC_64
+def version_of(k: KernelFace, cmd: int) -> int:
+    """ipc_parse_version(), where a call by its own number has it: the command without the flag for today's structures."""
+    return cmd & ~IPC_64 if k.arch.calls.ipc_version else cmd
 
 
 class MqNamespace:

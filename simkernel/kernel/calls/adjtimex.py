@@ -131,6 +131,8 @@ def do_adjtimex(k: KernelFace, txc: int, word: int) -> int:
     pps = tick_at + word  # two longs, an int, five longs of the pulse per second; then the int `tai`
     raw[pps : pps + 8 * word] = bytes(8 * word)
     raw[pps + 8 * word : pps + 8 * word + 4] = k.clock.tai_offset.to_bytes(4, order, signed=True)
+    if word == 4:  # put_old_timex32()
+        raw[pps + 8 * word + 4 :] = bytes(len(raw) - pps - 8 * word - 4)
     k.usercopy.copy_to_user(txc, bytes(raw))
     return TIME_ERROR if ntp.values["status"] & STA_UNSYNC else ntp.state
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from arch.abi.capability import CAP_FS_SET, CAP_FULL_SET, CAP_OPT_INSETID, CAP_SETGID, CAP_SETPCAP, CAP_SETUID
 from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
-from arch.abi.limits import U32_MAX
+from arch.abi.limits import U16_MAX, U32_MAX
 from arch.abi.prctl import SECBIT_KEEP_CAPS, SECBIT_NO_SETUID_FIXUP
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask, call_int_hook, prepare_creds
 from simkernel.kernel.task import Cred, Task
-from simkernel.kernel.user_namespace import munged, state_of, to_kernel, user_ns, user_ns_address
+from simkernel.kernel.user_namespace import OVERFLOW_ID, munged, state_of, to_kernel, user_ns, user_ns_address
 from simkernel.kernel.user_namespace import ns_capable as ns_capable_in
 
 LSM_SETID_ID, LSM_SETID_RE, LSM_SETID_RES, LSM_SETID_FS = 1, 2, 4, 8  # include/linux/security.h
@@ -256,21 +256,41 @@ def sys_setresgid(k: KernelFace, rgid: int, egid: int, sgid: int) -> Body:
     return commit_creds(k, cred)
 
 
+def old_size(k: KernelFace) -> int:
+    """Bytes of an id in the calls that came first: two on 32-bit machines, whose calls `...32` have four.  kernel/uid16.c"""
+    return 2 if k.arch.word == 4 else 4
+
+
+def fitting(number: int, size: int) -> int:
+    """high2lowuid(): what does not fit into 16 bits is shown as the overflow id."""
+    return OVERFLOW_ID if size == 2 and number > U16_MAX else number
+
+
 @syscall("getresuid", "uid_t *ruidp, uid_t *euidp, uid_t *suidp", source="kernel/sys.c")
 def sys_getresuid(k: KernelFace, ruid: int, euid: int, suid: int) -> int:
     """EFAULT."""
+    return getresuid(k, (ruid, euid, suid), old_size(k))
+
+
+def getresuid(k: KernelFace, places: tuple[int, int, int], size: int) -> int:
+    """The same with numbers of this size."""
     cred = k.current.cred
-    for addr, value in ((ruid, cred.uid), (euid, cred.euid), (suid, cred.suid)):
-        k.usercopy.put_user(addr, 4, shown(k, "uid", value))
+    for addr, value in zip(places, (cred.uid, cred.euid, cred.suid), strict=True):
+        k.usercopy.put_user(addr, size, fitting(shown(k, "uid", value), size))
     return 0
 
 
 @syscall("getresgid", "gid_t *rgidp, gid_t *egidp, gid_t *sgidp", source="kernel/sys.c")
 def sys_getresgid(k: KernelFace, rgid: int, egid: int, sgid: int) -> int:
     """EFAULT."""
+    return getresgid(k, (rgid, egid, sgid), old_size(k))
+
+
+def getresgid(k: KernelFace, places: tuple[int, int, int], size: int) -> int:
+    """The same with numbers of this size."""
     cred = k.current.cred
-    for addr, value in ((rgid, cred.gid), (egid, cred.egid), (sgid, cred.sgid)):
-        k.usercopy.put_user(addr, 4, shown(k, "gid", value))
+    for addr, value in zip(places, (cred.gid, cred.egid, cred.sgid), strict=True):
+        k.usercopy.put_user(addr, size, fitting(shown(k, "gid", value), size))
     return 0
 
 
@@ -321,28 +341,40 @@ def sys_setfsgid(k: KernelFace, gid: int) -> Body:
 @syscall("getgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
 def sys_getgroups(k: KernelFace, size: int, out: int) -> int:
     """EINVAL, EFAULT."""
+    return getgroups(k, size, out, old_size(k))
+
+
+def getgroups(k: KernelFace, size: int, out: int, width: int) -> int:
+    """The same with numbers of this width."""
     groups = k.current.cred.groups
     if size < 0 or (size and size < len(groups)):
         raise KernelError(EINVAL)
     if size:
-        k.usercopy.copy_to_user(out, b"".join(shown(k, "gid", g).to_bytes(4, k.mem.byteorder) for g in groups))
+        k.usercopy.copy_to_user(
+            out, b"".join(fitting(shown(k, "gid", g), width).to_bytes(width, k.mem.byteorder) for g in groups)
+        )
     return len(groups)
 
 
 @syscall("setgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
 def sys_setgroups(k: KernelFace, size: int, addr: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
+    return (yield from setgroups(k, size, addr, old_size(k)))
+
+
+def setgroups(k: KernelFace, size: int, addr: int, width: int) -> Body:
+    """The same with numbers of this width (`yield from`)."""
     mine = user_ns(k.current)
     allowed = mine is None or (state_of(mine).setgroups and state_of(mine).maps["gid"] is not None)
     if not allowed or not (yield from setid_capable(k, CAP_SETGID)):
         raise KernelError(EPERM)
     if not 0 <= size <= 65536:
         raise KernelError(EINVAL)
-    raw = k.usercopy.copy_from_user(addr, 4 * size) if size else b""
+    raw = k.usercopy.copy_from_user(addr, width * size) if size else b""
     prepare_creds(k)
     cred = k.current.cred.copy()
     cred.groups = sorted(
-        own_id(k, "gid", int.from_bytes(raw[i : i + 4], k.mem.byteorder)) for i in range(0, 4 * size, 4)
+        own_id(k, "gid", int.from_bytes(raw[i : i + width], k.mem.byteorder)) for i in range(0, width * size, width)
     )
     fix_ids(k, "task_fix_setgroups", cred)
     return commit_creds(k, cred)

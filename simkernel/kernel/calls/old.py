@@ -22,12 +22,37 @@ _IDS = (
     ("getuid", ""), ("geteuid", ""), ("getgid", ""), ("getegid", ""), ("setuid", "uid_t uid"), ("setgid", "gid_t gid"),
     ("setreuid", "uid_t ruid, uid_t euid"), ("setregid", "gid_t rgid, gid_t egid"),
     ("setresuid", "uid_t ruid, uid_t euid, uid_t suid"), ("setresgid", "gid_t rgid, gid_t egid, gid_t sgid"),
-    ("getresuid", "uid_t *ruidp, uid_t *euidp, uid_t *suidp"),
-    ("getresgid", "gid_t *rgidp, gid_t *egidp, gid_t *sgidp"), ("setfsuid", "uid_t uid"), ("setfsgid", "gid_t gid"),
-    ("getgroups", "int gidsetsize, gid_t *grouplist"), ("setgroups", "int gidsetsize, gid_t *grouplist"),
+    ("setfsuid", "uid_t uid"), ("setfsgid", "gid_t gid"),
 )  # fmt: skip
 for _name, _params in _IDS:
     syscall(f"{_name}32", _params, source="kernel/sys.c")(getattr(ids, f"sys_{_name}"))
+
+ID32 = 4  # bytes
+
+
+@syscall("getresuid32", "uid_t *ruidp, uid_t *euidp, uid_t *suidp", source="kernel/sys.c")
+def sys_getresuid32(k: KernelFace, ruid: int, euid: int, suid: int) -> int:
+    """EFAULT."""
+    return ids.getresuid(k, (ruid, euid, suid), ID32)
+
+
+@syscall("getresgid32", "gid_t *rgidp, gid_t *egidp, gid_t *sgidp", source="kernel/sys.c")
+def sys_getresgid32(k: KernelFace, rgid: int, egid: int, sgid: int) -> int:
+    """EFAULT."""
+    return ids.getresgid(k, (rgid, egid, sgid), ID32)
+
+
+@syscall("getgroups32", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
+def sys_getgroups32(k: KernelFace, size: int, out: int) -> int:
+    """EINVAL, EFAULT."""
+    return ids.getgroups(k, size, out, ID32)
+
+
+@syscall("setgroups32", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
+def sys_setgroups32(k: KernelFace, size: int, addr: int) -> Body:
+    """EPERM, EINVAL, EFAULT."""
+    return (yield from ids.setgroups(k, size, addr, ID32))
+
 
 syscall("ugetrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")(sys_getrlimit)
 

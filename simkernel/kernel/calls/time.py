@@ -14,6 +14,7 @@ from arch.abi.errno import (
     ERESTARTNOHAND,
     ETIME,
 )
+from arch.abi.limits import U32_MAX
 from arch.abi.signal import (
     NSIG,
     SI_TIMER,
@@ -34,9 +35,11 @@ from arch.abi.time import (
     CLOCK_REALTIME_COARSE,
     CLOCK_TAI,
     CLOCK_THREAD_CPUTIME_ID,
+    INITIAL_JIFFIES,
     NSEC_PER_SEC,
     TICK_NSEC,
     TIMER_ABSTIME,
+    USER_TICK_NSEC,
 )
 from arch.errors import KernelError
 from simkernel.kernel.calls.cpu_clocks import cpu_clock_now, cpu_nanosleep, is_cpu_clock, owner_of_clock, used_by
@@ -229,7 +232,7 @@ def sys_time(k: KernelFace, tloc: int) -> int:
 
 @syscall("times", "struct tms *tbuf", source="kernel/sys.c")
 def sys_times(k: KernelFace, tbuf: int) -> int:
-    """Clock ticks since boot."""
+    """Clock ticks since the time from which jiffies count.  EFAULT."""
     k.cpus.charge_user()
     k.cpus.account()
     signal = k.current.signal
@@ -238,8 +241,9 @@ def sys_times(k: KernelFace, tbuf: int) -> int:
         own_s = sum(t.stime_ns for t in signal.threads) + signal.stime_ns
         values = (own_u, own_s, signal.cutime_ns, signal.cstime_ns)
         word, order = k.arch.word, k.mem.byteorder
-        k.usercopy.copy_to_user(tbuf, b"".join((v // 10_000_000).to_bytes(word, order) for v in values))
-    return k.clock.now_ns // 10_000_000
+        k.usercopy.copy_to_user(tbuf, b"".join((v // USER_TICK_NSEC).to_bytes(word, order) for v in values))
+    ticks = INITIAL_JIFFIES * TICK_NSEC // USER_TICK_NSEC + k.clock.now_ns // USER_TICK_NSEC
+    return ticks if k.arch.word == 8 else ticks & U32_MAX
 
 
 # -- sleeping -----------------------------------------------------------------------------------------------------

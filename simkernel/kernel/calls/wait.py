@@ -172,8 +172,15 @@ def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, r
     except KernelError as error:
         ret = -error.errno
     if ret < 0 and infop and ret > -ERESTARTSYS:
-        k.usercopy.copy_to_user(infop, k.signals.siginfo_child(0, 0, 0, 0, 0))
+        _tell(k, infop, 0, 0, 0, 0, 0)
     return ret
+
+
+def _tell(k: KernelFace, infop: int, sig: int, code: int, pid: int, uid: int, status: int) -> None:
+    """The members of a siginfo that waitid() sets; what lies between and behind them stays.  EFAULT."""
+    raw, after = k.signals.siginfo_child(sig, code, pid, uid, status), 8 + k.arch.word
+    k.usercopy.copy_to_user(infop, raw[:12])
+    k.usercopy.copy_to_user(infop + after, raw[after : after + 12])
 
 
 def _kernel_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
@@ -209,7 +216,7 @@ def _kernel_waitid(k: KernelFace, which: int, upid: int, infop: int, options: in
                 code, status = CLD_TRAPPED if request.trapped else CLD_STOPPED, request.status >> 8
             elif request.status == 0xFFFF:
                 code, status = CLD_CONTINUED, 18
-        k.usercopy.copy_to_user(infop, k.signals.siginfo_child(SIGCHLD if pid else 0, code, pid, request.uid, status))
+        _tell(k, infop, SIGCHLD if pid else 0, code, pid, request.uid, status)
     if ru and pid:
         k.usercopy.copy_to_user(ru, k.tasks.rusage(request.usage))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
-from arch.abi.errno import EADDRNOTAVAIL, EFAULT, EINVAL, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
+from arch.abi.errno import EADDRNOTAVAIL, EFAULT, EINVAL, ENOPROTOOPT, EOPNOTSUPP, EPERM, ERANGE
 from arch.abi.in6 import IPV6_FLOWLABEL_MGR
 from arch.abi.inet import (
     ICMP_FILTER,
@@ -558,8 +558,6 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4, 
         return get_udp_option(k, sk, optname)
     if level == SOL_SOCKET and optname == SO_PEEK_OFF and not _peeks(sk):
         return -EOPNOTSUPP
-    if level == SOL_SOCKET and optname == SO_PEERNAME:
-        return -ENOTCONN
     if level == SOL_SOCKET and optname in computed:
         value = computed[optname]()
     elif level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN
-from arch.abi.errno import EINVAL, ENODATA, ENOPROTOOPT, EOPNOTSUPP, EPERM, ERANGE
+from arch.abi.errno import EINVAL, ENODATA, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
 from arch.abi.limits import U16_MAX, U32_MAX, U64_MAX
 from arch.abi.socket import (
     SO_BINDTODEVICE,
@@ -18,6 +18,7 @@ from arch.abi.socket import (
     SO_MEMINFO,
     SO_NETNS_COOKIE,
     SO_PEERGROUPS,
+    SO_PEERNAME,
     SO_PREFER_BUSY_POLL,
     SO_RESERVE_MEM,
     SO_TIMESTAMPING,
@@ -26,7 +27,8 @@ from arch.abi.socket import (
     SOL_SOCKET,
 )
 from simkernel.net.calls.patience import bound_device
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.message import sockaddr
+from simkernel.net.core.sock import INET, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.sock import UnixSock
 
@@ -134,6 +136,19 @@ SETTERS: dict[int, Set] = {  # of at least 4 bytes
     SO_PREFER_BUSY_POLL: _set_prefer_busy_poll,
     SO_BUSY_POLL_BUDGET: _set_busy_poll_budget,
 }
+
+
+def _get_peer_name(k: NetKernel, sk: Sock, room: int) -> bytes | int:
+    """As getpeername(2), but a name shorter than the room is refused.  ENOTCONN, EINVAL."""
+    if isinstance(sk, UnixSock):
+        name = sk.peer.address if sk.peer is not None else b""
+    else:
+        name = sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex) if sk.family in INET and sk.rport else b""
+    if not name:
+        return -ENOTCONN
+    return -EINVAL if len(name) < room else name[:room]
+
+
 GETTERS: dict[int, Get] = {
     SO_BINDTODEVICE: lambda k, sk, room: bound_device(sk, room),
     SO_MAX_PACING_RATE: _get_pacing_rate,
@@ -141,6 +156,7 @@ GETTERS: dict[int, Get] = {
     SO_INCOMING_NAPI_ID: lambda k, sk, room: bytes(4),  # no device is polled by sockets
     SO_COOKIE: _get_cookie,
     SO_PEERGROUPS: _get_peer_groups,
+    SO_PEERNAME: _get_peer_name,
     SO_NETNS_COOKIE: _get_netns_cookie,
     SO_TIMESTAMPING: _get_timestamping(SO_TIMESTAMPING),
     SO_TIMESTAMPING_NEW: _get_timestamping(SO_TIMESTAMPING_NEW),

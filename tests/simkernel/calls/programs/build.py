@@ -2,7 +2,7 @@
 
     python tests/simkernel/calls/programs/build.py [NAME...]            # bin/ARCH/NAME of each NAME.c, by gcc and its crosses
 
-NAME.out is what NAME prints on Linux 6.1 as root.  The programs use no C library (tiny.h), so they are a few kilobytes.
+NAME.out is what NAME prints on Linux 6.1 as root (NAME.CPU.out: where a CPU answers otherwise).  The programs use no C library (tiny.h), so they are a few kilobytes.
 """
 
 import re

@@ -1,10 +1,6 @@
 /* kernel.shm_rmid_forced: segments that nobody has attached go with who made them, or when the last has detached. */
 #include "tiny.h"
-#if defined(__x86_64__) || defined(__s390x__)
 #define IPC_STAT 2
-#else
-#define IPC_STAT 0x102
-#endif
 static void write_to(const char *path, const char *text)
 {
 	long fd = sys(__NR_open, path, 1, 0);
