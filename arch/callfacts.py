@@ -36,5 +36,8 @@ class CallFacts:
     has_soft_dirty: bool = False  # HAVE_ARCH_SOFT_DIRTY: a bit of each page says whether it was written
     vdso_sigreturn: bool = False  # user dispatch lets the calls of the vDSO pass that return from signals
     huge_page_sizes: tuple[int, ...] = (21, 30)  # bits of an address in one: the sizes of huge pages
+    has_numa: bool = True  # CONFIG_NUMA, as Debian builds it
+    has_sysfs_call: bool = True  # CONFIG_SYSFS_SYSCALL: sysfs(2)
+    syncs_cores: bool = True  # ARCH_HAS_MEMBARRIER_SYNC_CORE
     has_pkeys: bool = False  # CONFIG_ARCH_HAS_PKEYS: the calls are there, whatever the CPU has
     has_tsc: bool = False  # prctl(2) may forbid the time stamp counter

@@ -127,6 +127,7 @@ ARCHITECTURE = Architecture(
     machine="armv7l",
     srcarch="arm",
     calls=CallFacts(
+        has_numa=False,
         user_regs=tuple(f"uregs[{i}]" for i in range(18)),
         audit_arch=0x40000028,
         old_ptrace_requests=True,

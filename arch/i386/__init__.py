@@ -134,6 +134,7 @@ ARCHITECTURE = Architecture(
     machine="i686",
     srcarch="x86",
     calls=CallFacts(
+        has_numa=False,
         user_regs=(
             "bx",
             "cx",

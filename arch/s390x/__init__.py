@@ -175,6 +175,9 @@ ARCHITECTURE = Architecture(
         result_before="number",
         ipc_third_is_timeout=True,
         ipc_mode_is_wide=True,
+        has_numa=False,
+        has_sysfs_call=False,
+        syncs_cores=False,
     ),
     elf_machine=22,  # EM_S390
     elf_class=2,

@@ -39,7 +39,9 @@ def sys_ustat(k: FsKernel, dev: int, ubuf: int) -> int:
 
 @syscall("sysfs", "int option, unsigned long arg1, unsigned long arg2", source="fs/filesystems.c")
 def sys_sysfs(k: FsKernel, option: int, arg1: int, arg2: int) -> int:
-    """The kinds of file systems: 1 the number of a name, 2 the name of a number, 3 how many.  EINVAL, EFAULT."""
+    """The kinds of file systems: 1 the number of a name, 2 the name of a number, 3 how many.  EINVAL, EFAULT; ENOSYS where it is not built in."""
+    if not k.arch.calls.has_sysfs_call:
+        raise KernelError(ENOSYS)
     names = [kind.name for kind in k.vfs.fs_types.values()]
     if option == 1:
         asked = get_path_name(k, arg1, empty_ok=True)

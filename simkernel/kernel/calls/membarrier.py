@@ -27,6 +27,7 @@ class Command(NamedTuple):
 
 
 # include/uapi/linux/membarrier.h
+SYNC_CORE = 1 << 5 | 1 << 6
 COMMANDS = (
     Command(1 << 0, "4.3"),  # GLOBAL
     Command(1 << 1, "4.16"),  # GLOBAL_EXPEDITED
@@ -43,7 +44,8 @@ COMMANDS = (
 @syscall("membarrier", "int cmd, unsigned int flags, int cpu_id", source="kernel/sched/membarrier.c", since="4.3")
 def sys_membarrier(k: KernelFace, cmd: int, flags: int, cpu_id: int) -> int:
     """EINVAL; EPERM for a command that the process has not registered for."""
-    known = {row.bit: row for row in COMMANDS if k.version.at_least(row.since)}
+    left_out = 0 if k.arch.calls.syncs_cores else SYNC_CORE
+    known = {row.bit: row for row in COMMANDS if k.version.at_least(row.since) and not row.bit & left_out}
     row = known.get(cmd)
     if flags & ~(row.flags if row is not None else 0) or (row is None and cmd != MEMBARRIER_CMD_QUERY):
         raise KernelError(EINVAL)

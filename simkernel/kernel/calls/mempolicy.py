@@ -1,7 +1,7 @@
 """Where memory is to come from, on a machine that has one node.  mm/mempolicy.c, mm/migrate.c.
 
 Policies of tasks and areas are checked, kept and shown; there is no other node that anything could be brought from or to.
-Kernels of 32-bit machines are built without CONFIG_NUMA: ENOSYS.
+Kernels of 32-bit machines and of s390x are built without CONFIG_NUMA: ENOSYS.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MODE_FLAGS = USERS_OWN | mp.MPOL_F_NUMA_BALANCING
 
 
 def _built_in(k: KernelFace) -> None:
-    if k.arch.word != 8:
+    if not k.arch.calls.has_numa:
         raise KernelError(ENOSYS, "no CONFIG_NUMA")
 
 
