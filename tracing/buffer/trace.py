@@ -150,10 +150,11 @@ class TraceArray(Columns, Shared):
             mine = self.buffer.cpus[cpu]
             if mine.entries and not mine.oldest_page()[1] and mine.filled(percent):
                 del self.full_waiters[cpu]
-                self.host.wake(self._full_key(cpu))
+                self.host.wake(self.full_key(cpu))
         self.pipe_waiters = FULL_WAITERS if self.full_waiters else 0
 
-    def _full_key(self, cpu: int) -> Hashable:
+    def full_key(self, cpu: int) -> Hashable:
+        """What who waits for pages of a CPU sleeps on."""
         return ("trace_pipe_raw", self.name, cpu)
 
     def wake_when_filled(self, cpu: int, percent: int) -> Hashable:
@@ -163,7 +164,7 @@ class TraceArray(Columns, Shared):
             return PIPE_KEY
         self.full_waiters[cpu] = min(percent, self.full_waiters.get(cpu, percent))
         self.pipe_waiters |= FULL_WAITERS
-        return self._full_key(cpu)
+        return self.full_key(cpu)
 
     def wake_all_readers(self) -> None:
         """ring_buffer_wake_waiters()"""
@@ -171,7 +172,7 @@ class TraceArray(Columns, Shared):
             self.pipe_waiters = 0
             self.host.wake(PIPE_KEY)
             for cpu in self.full_waiters:
-                self.host.wake(self._full_key(cpu))
+                self.host.wake(self.full_key(cpu))
             self.full_waiters.clear()
 
     def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:

@@ -14,7 +14,7 @@ from arch.abi.poll import EPOLLIN, EPOLLRDNORM
 from arch.errors import KernelError
 from tracing.buffer.pages import BUF_PAGE_HEADER
 from tracing.buffer.ringbuffer import TYPE_PADDING, CpuBuffer, RingBuffer, encode_page, event_header
-from tracing.buffer.trace import ENTRY_WAITERS, PIPE_KEY, TraceArray
+from tracing.buffer.trace import PIPE_KEY, TraceArray
 from tracing.face import WouldBlock
 from tracing.files.nodes import File, OpenFile
 
@@ -139,7 +139,8 @@ class RawFile(PagedFile):
 
     @property
     def poll_key(self) -> Hashable:
-        return PIPE_KEY
+        """Who polls is woken at the same time as who waits: each entry would make others, if it is of a switch of tasks."""
+        return self.array.full_key(self.cpu) if self.array.buffer_percent else PIPE_KEY
 
     def poll(self) -> int:
         """Readable once the buffer is as full as buffer_percent says."""
@@ -148,5 +149,5 @@ class RawFile(PagedFile):
         buffer, percent = self.array.buffer, self.array.buffer_percent
         if buffer.cpus[self.cpu].filled(percent) and (percent or not buffer.empty(self.cpu)):
             return EPOLLIN | EPOLLRDNORM
-        self.array.pipe_waiters |= ENTRY_WAITERS
+        self.array.wake_when_filled(self.cpu, percent)
         return 0
