@@ -6,7 +6,7 @@ include/linux/gfp.h (as of 6.1), include/linux/blk_types.h.
 from __future__ import annotations
 
 GFP_NOWAIT, GFP_NOWARN = 0x800, 0x2000
-GFP_ATOMIC, GFP_NOFS, GFP_KERNEL, GFP_ZERO = 0xA20, 0xC40, 0xCC0, 0x100
+GFP_ATOMIC, GFP_NOFS, GFP_KERNEL, GFP_ZERO, GFP_KERNEL_ACCOUNT = 0xA20, 0xC40, 0xCC0, 0x100, 0x400CC0
 NUMA_NO_NODE = -1  # include/linux/numa.h
 GFP_HIGHUSER_MOVABLE = 0x100CCA
 VMEMMAP_BASE = 0xFFFFEA0000000000  # arch/x86/include/asm/pgtable_64_types.h: where the struct pages are

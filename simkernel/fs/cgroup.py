@@ -557,8 +557,17 @@ class Cgroups:
         node = mirror.struct("struct kernfs_node").new({"name": name, "id": group.ino, "mode": 0o40000 | group.mode})
         if group.parent is None:
             self.root_addr = mirror.struct("struct cgroup_root").new({})
-        group.addr = mirror.struct("struct cgroup").new(
-            {"level": group.level, "kn": node, "max_depth": 0x7FFFFFFF, "root": self.root_addr}
-        )
+            group.addr = self.root_addr + mirror.struct("struct cgroup_root").offset("cgrp")
+        else:
+            group.addr = mirror.struct("struct cgroup").new({})
+        for member, value in (
+            ("level", group.level), ("kn", node), ("max_depth", INT_MAX), ("max_descendants", INT_MAX), ("root", self.root_addr),
+            ("dom_cgrp", group.addr), ("self.cgroup", group.addr),
+        ):  # fmt: skip
+            mirror.struct("struct cgroup").set(group.addr, member, value)
+        mirror.struct("struct kernfs_node").set(node, "priv", group.addr)
         self.at[group.addr] = group
-        group.css_set = mirror.struct("struct css_set").new({"dfl_cgrp": group.addr, "nr_tasks": 1})
+        group.css_set = mirror.struct("struct css_set").new(
+            {"dfl_cgrp": group.addr, "nr_tasks": 1, "refcount.refs.counter": 1}
+        )
+        mirror.struct("struct css_set").set(group.css_set, "dom_cset", group.css_set)

@@ -25,6 +25,7 @@ from simkernel.fs.pagecache import Mapping
 from simkernel.fs.posix_acl import acl_of, permitted
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body, Steps
+from simkernel.kernel.task import Cred as TaskCred
 from simkernel.kernel.task import WaitQueue
 
 
@@ -461,7 +462,7 @@ class File:
     """struct file: one open file description, shared by dup'ed and inherited descriptors."""
 
     __slots__ = (
-        "addr", "f_count", "f_cred", "f_flags", "f_inode", "f_mapping", "f_mode", "f_op", "f_owner", "f_path", "f_pos",
+        "addr", "f_count", "f_cred", "f_flags", "f_inode", "f_mapping", "f_mode", "f_op", "f_owner", "f_path", "f_pos", "opener",
         "pos_addr", "private_data", "readdir_list", "vfs", "watchers",
     )  # fmt: skip
 
@@ -471,15 +472,15 @@ class File:
         self.f_inode = path.dentry.inode
         self.f_flags = flags
         self.f_mode = OPEN_FMODE[flags & O_ACCMODE]
-        self.f_pos = 0
+        self.f_pos, self.f_count = 0, 1
         self.f_op = f_op
-        self.f_count = 1
         self.f_cred = cred
         self.f_owner: Owner | None = None
         self.f_mapping: Mapping | None = path.dentry.inode.i_mapping
         self.private_data: Any = None  # the file operations know what it is
         self.readdir_list: list[DirEntry] | None = None  # snapshot of a directory, taken when it is read from its start
         self.watchers: dict[Watcher, None] | None = None  # epoll items
+        self.opener: TaskCred | None = None  # whose struct cred f_cred points to
         self.addr = self.pos_addr = 0  # of struct file in kernel memory, and of its f_pos
 
     @property

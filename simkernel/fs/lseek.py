@@ -9,7 +9,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.devices import kmsg_seek
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
-from simkernel.fs.seeking import MAX_NON_LFS
+from simkernel.fs.operations import MAX_NON_LFS
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from arch.abi.files import NUMBER_CODES
+from arch.abi.internal import GFP_HIGHUSER_MOVABLE
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import DT_BLK, DT_CHR, DT_DIR, DT_FIFO, DT_LNK, DT_REG, DT_SOCK
@@ -19,9 +20,13 @@ from arch.byaddress import ByAddress
 from arch.ctype import CTypeError
 from arch.memory import KernelMemory
 from arch.typetable import TypeTable
+from simkernel.fs.constants import FMODE_ATOMIC_POS, FMODE_EXEC, FMODE_PWRITE, FMODE_WRITE
 from simkernel.fs.features import Features
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, SuperBlock, to_bytes
+from simkernel.fs.operations import D_OP_FLAGS, DCACHE_SPECIAL_TYPE, FILE_SYSTEMS
 from simkernel.kernel.face import KernelFace
+
+FMODE_WRITER = 0x10000  # its mount is counted as written to
 
 # d_flags, include/linux/dcache.h: DCACHE_*_TYPE by S_IFMT >> 12
 _DENTRY_TYPE = {
@@ -205,9 +210,12 @@ class Mirror:
             if fs_type is None:
                 name = self.string(sb.fs_name.encode("utf-8", "surrogateescape"))
                 fs_type = self.fs_types[sb.fs_name] = self.struct("struct file_system_type").new({"name": name})
+            row = FILE_SYSTEMS.get(sb.fs_name)
             sb.addr = self.struct("struct super_block").new({
+                "s_op": self.symbol(row.s_op) if row else 0, "s_user_ns": self.k.vfs.init_user_ns, "s_bdi": self.symbol("noop_backing_dev_info") if row else 0,
+                "s_time_min": -1 << 63, "s_time_max": (1 << 63) - 1,
                 "s_dev": sb.s_dev, "s_blocksize": sb.s_blocksize, "s_blocksize_bits": sb.s_blocksize.bit_length() - 1,
-                "s_maxbytes": sb.s_maxbytes, "s_type": fs_type, "s_flags": sb.s_flags, "s_magic": sb.s_magic,
+                "s_maxbytes": row.s_maxbytes if row and row.s_maxbytes else sb.s_maxbytes, "s_type": fs_type, "s_flags": sb.s_flags | (row.s_flags if row else 0), "s_magic": sb.s_magic,
                 "s_count": 1, "s_active": 1, "s_time_gran": sb.time_gran_ns, "s_id": sb.fs_name.encode("utf-8", "surrogateescape")[:31],
             })  # fmt: skip
             self.struct("struct super_block").set(sb.addr, "s_root", self.dentry(sb.s_root))
@@ -232,7 +240,7 @@ class Mirror:
         """struct inode; made when first needed."""
         if not inode.addr:
             layout = self.struct("struct inode")
-            inode.addr = layout.new(self._inode_values(inode))
+            inode.addr = layout.new(self._inode_values(inode) | self._operations(inode))
             layout.set(inode.addr, "i_sb", self.super_block(inode.i_sb))
             data = layout.where("i_data")
             if data is not None:
@@ -243,10 +251,26 @@ class Mirror:
             self.inodes[inode.addr] = inode
         return inode.addr
 
+    def _operations(self, inode: Inode) -> dict[str, int | bytes]:
+        row = FILE_SYSTEMS.get(inode.i_sb.fs_name)
+        if row is None:
+            return {"i_blkbits": PAGE_SHIFT}
+        i_op, a_ops = row.of(inode.i_mode)
+        not_cached = 0 if inode.i_sb.acls else -1  # ACL_NOT_CACHED: nobody has looked
+        return {
+            "i_op": self.symbol(i_op), "i_data.a_ops": self.symbol(a_ops), "i_data.gfp_mask": GFP_HIGHUSER_MOVABLE, "i_acl": not_cached,
+            "i_default_acl": not_cached, "i_blkbits": row.blkbits, "i_writecount.counter": inode.i_writecount,
+        }  # fmt: skip
+
+    def inode_writers(self, inode: Inode) -> None:
+        """i_writecount changed."""
+        if inode.addr:
+            self.struct("struct inode").set(inode.addr, "i_writecount.counter", inode.i_writecount)
+
     def _inode_values(self, inode: Inode) -> dict[str, int | bytes]:
         values: dict[str, int | bytes] = {
             "i_mode": inode.i_mode, "i_uid": inode.i_uid, "i_gid": inode.i_gid, "i_ino": inode.i_ino,
-            "i_nlink": inode.i_nlink, "i_rdev": inode.i_rdev, "i_size": inode.i_size, "i_blkbits": PAGE_SHIFT,
+            "i_nlink": inode.i_nlink, "i_rdev": inode.i_rdev, "i_size": inode.i_size,
             "i_blocks": inode.i_blocks, "i_count.counter": max(1, inode.i_count),
         }  # fmt: skip
         for name, when_ns in (("i_atime", inode.atime), ("i_mtime", inode.mtime), ("i_ctime", inode.ctime)):
@@ -276,7 +300,12 @@ class Mirror:
         if not dentry.addr:
             layout = self.struct("struct dentry")
             text = to_bytes(dentry.name)
-            dentry.addr = layout.new({"d_flags": _DENTRY_TYPE.get(dentry.inode.dtype, 0), "d_lockref.count": 1})
+            row = FILE_SYSTEMS.get(dentry.inode.i_sb.fs_name)
+            d_op = row.d_op if row is not None and dentry is not dentry.inode.i_sb.s_root else ""
+            dentry.addr = layout.new({
+                "d_flags": _DENTRY_TYPE.get(dentry.inode.dtype, DCACHE_SPECIAL_TYPE) | D_OP_FLAGS.get(d_op, 0), "d_lockref.count": 1,
+                "d_op": self.symbol(d_op),
+            })  # fmt: skip
             self.dentries[dentry.addr] = dentry
             self._set_name(dentry, text)
             parent = dentry.addr if dentry.parent is dentry else self.dentry(dentry.parent)
@@ -313,11 +342,12 @@ class Mirror:
         """struct file of a file that is being opened; `addr`: where there is room for it already."""
         path = file.f_path
         inode = self.inode(file.f_inode)
+        file.opener = opener = self.k.current.cred
         layout = self.struct("struct file")
         values: dict[str, int | bytes] = {
             "f_path.mnt": self.vfsmount(path.mnt), "f_path.dentry": self.dentry(path.dentry), "f_inode": inode,
             "f_op": self.file_operations(file.f_op), "f_flags": file.f_flags, "f_mode": file.f_mode, "f_count": 1,
-            "f_mapping": self.mapping(inode),
+            "f_mapping": self.mapping(inode), "f_cred": self.k.mirror.hold_cred(opener), "f_ra.prev_pos": -1,
         }  # fmt: skip
         if addr:
             self.mem.write(addr, layout.pack(values))
@@ -338,9 +368,15 @@ class Mirror:
         """f_flags, f_mode or f_op changed."""
         if file.addr:
             layout = self.struct("struct file")
-            layout.set(file.addr, "f_flags", file.f_flags)
-            layout.set(file.addr, "f_mode", file.f_mode)
+            flags, mode = file.f_flags, file.f_mode
+            if mode & FMODE_EXEC:  # Linux has that among the flags
+                flags, mode = flags | FMODE_EXEC, mode & ~FMODE_EXEC | FMODE_PWRITE | FMODE_ATOMIC_POS
+            elif mode & FMODE_WRITE and file.f_inode.is_reg:
+                mode |= FMODE_WRITER
+            layout.set(file.addr, "f_flags", flags)
+            layout.set(file.addr, "f_mode", mode)
             layout.set(file.addr, "f_op", self.file_operations(file.f_op))
+            self.inode_writers(file.f_inode)
 
     def set_pos(self, file: File, pos: int) -> None:
         """f_pos, in both places."""
@@ -352,6 +388,8 @@ class Mirror:
         if file.addr:
             self.mem.free(file.addr)
             file.addr = 0
+            if file.opener is not None:
+                self.k.mirror.drop_cred(file.opener)
         dentry, inode = file.f_path.dentry, file.f_inode
         if not dentry.hashed:
             if not inode.i_count:

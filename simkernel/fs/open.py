@@ -233,6 +233,7 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
         raise
     if isinstance(op, ExecFlags):
         make_executed(k, file)
+        k.vfs.mirror.file_flags(file)
     else:
         if vfs.probed and op.flags & O_CREAT:
             yield from _creation_seen(k, path.dentry)

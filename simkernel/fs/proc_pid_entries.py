@@ -204,7 +204,7 @@ ENTRIES = (
     Entry("loginuid", _text(lambda d: f"{d.task.loginuid}", 0o644, lambda d, data: loginuid_write(d.k, d.task, data))),
     Entry("sessionid", _text(lambda d: f"{d.task.sessionid}")),
     Entry("coredump_filter", _text(lambda d: coredump_filter_text(d.task), 0o644,
-                                   lambda d, data: coredump_filter_write(d.task, data)), "whole"),
+                                   lambda d, data: coredump_filter_write(d.k, d.task, data)), "whole"),
     Entry("io", _text(lambda d: io_text(threads_of(d.task) if d.whole else [d.task]), 0o400)),
     Entry("uid_map", lambda d: map_file(d.k, d.task, "uid")),
     Entry("gid_map", lambda d: map_file(d.k, d.task, "gid")),

@@ -111,12 +111,13 @@ def coredump_filter_text(task: Task) -> str:
     return f"{task.mm.dump_filter:08x}\n" if task.mm is not None else ""
 
 
-def coredump_filter_write(task: Task, data: bytes) -> None:
+def coredump_filter_write(k: FsKernel, task: Task, data: bytes) -> None:
     """EINVAL, ERANGE, ESRCH."""
     value = kstrto(c_string(data), 0, 32, False)
     if task.mm is None:
         raise KernelError(ESRCH, "no memory")
     task.mm.dump_filter = value & MMF_DUMP_FILTER
+    k.mirror.store_mm_flags(task.mm)
 
 
 # -- who logged in ---------------------------------------------------------------------------------------------------------

@@ -30,7 +30,6 @@ TRACE = dict.fromkeys(
     ("error_log", "trigger", "set_ftrace_filter", "set_ftrace_notrace", "set_graph_function",
      "set_graph_notrace", "snapshot", "stack_trace_filter", "trace"), "tracing_lseek",
 ) | dict.fromkeys(("set_ftrace_notrace_pid", "set_ftrace_pid"), "tracing_lseek_seq")  # fmt: skip
-MAX_NON_LFS = (1 << 31) - 1  # s_maxbytes of who says nothing
 NONSEEKABLE = frozenset(("trace_marker", "trace_marker_raw", "trace_pipe"))  # stream_open()
 POSITIONED = ("trace_pipe_raw_fops", "snapshot_raw_fops")  # nonseekable_open(): splice asks where it is
 

@@ -151,7 +151,7 @@ class UioStructs:
         self.size = self.at_iter + self.iter.size
         self.free: list[int] = []
         self._kiocb = self.kiocb.packer("ki_filp", "ki_pos")
-        self._iter = self.iter.packer("count", "ubuf", "nr_segs", "iter_type")
+        self._iter = self.iter.packer("count", "ubuf", "nr_segs", "iter_type", "user_backed")
         self._between = bytes(self.at_iter - self.kiocb.size)
 
     def begin(self, iocb: Kiocb) -> tuple[int, int]:
@@ -162,7 +162,9 @@ class UioStructs:
         first = segments[0][0] if segments else 0
         self.mem.write(
             addr,
-            self._kiocb(iocb.file.addr, iocb.pos) + self._between + self._iter(it.count, first, len(segments), kind),
+            self._kiocb(iocb.file.addr, iocb.pos)
+            + self._between
+            + self._iter(it.count, first, len(segments), kind, bool(segments)),
         )
         iocb.addr, it.addr = addr, addr + self.at_iter
         self.kiocbs[iocb.addr] = iocb

@@ -395,6 +395,7 @@ class Vfs:
             inode.i_writecount -= 1
         if file.f_mode & c.FMODE_EXEC:
             inode.i_writecount += 1  # allow_write_access()
+        self.mirror.inode_writers(inode)
         self.told.file_gone(file)
         if not inode.i_nlink and not inode.i_count:
             if self.fsnotify.active:
@@ -525,6 +526,7 @@ class Vfs:
             self.security.free_early_file()
             raise
         make_executed(k, file)
+        self.mirror.file_flags(file)
         if self.security.watched:
             try:
                 self.security.ask("file_open", file)

@@ -228,10 +228,15 @@ class AddressSpaces:
 
     def mmap_changed(self, mm: Mm, vma: Vma) -> None:
         """An area was mapped, or is protected otherwise: perf tells of it, uprobes may want to be in it."""
+        self.areas_changed(mm)
         if self.on_mmap is not None:
             self.on_mmap(mm, vma.start)
         if self.hooks is not None and vma.file is not None:
             self.hooks.mmap(mm, vma.start, vma.end, vma.file.inode, vma.pgoff * PAGE_SIZE)
+
+    def areas_changed(self, mm: Mm) -> None:
+        """Who looks at mm->total_vm and its like sees them."""
+        self.mirror.areas_changed(mm)
 
     def munmap_notify(self, mm: Mm, start: int, end: int) -> None:
         """An area goes away."""

@@ -257,7 +257,7 @@ def _load_image(
     ]
     sp = _build_stack(k, bprm, mm, [pair for pair in auxv if pair is not None])
     k.mirror.store_mm(mm)
-    k.mirror.set_field(mm.addr, "mm_struct", "owner", k.current.addr)
+    k.mirror.store_mm_owner(k.current)
     k.threads.start_thread(task, entry, sp)
     return 0
 

@@ -46,6 +46,7 @@ from simkernel.kernel.shortcuts import ROWS, Shortcuts
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
 from simkernel.kernel.softirq import TIMER_SOFTIRQ
+from simkernel.kernel.statics import Statics
 from simkernel.kernel.syscalls import Syscalls
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.tasks import Tasks
@@ -121,6 +122,8 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         clock = self.clock = Clock()
         tracepoints = self.tracepoints = Tracepoints()
         mirror = self.mirror = Mirror(arch, self.version, types, mem, self.nr_cpus)
+        statics = Statics(self.symbols, types, mem)
+        mirror.static = statics.address
         usercopy = self.usercopy = UserCopy(mem, arch.byteorder)
         mm = self.mm = AddressSpaces(self, arch, self.physical, mem, mirror, usercopy, cpu, tracepoints)
         usercopy.user = mm.no_user

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.sched import SCHED_DEADLINE, SCHED_FIFO, SCHED_RR
+from arch.abi.signal import SS_DISABLE
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.cview import number_place
@@ -15,8 +17,13 @@ from arch.typetable import TypeTable
 from simkernel.kernel.areas import Space, Vma
 from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.mm import Mm
-from simkernel.kernel.task import TASK_DEAD, CloneArgs, Cred, SignalStruct, Task
+from simkernel.kernel.task import PF_IDLE, TASK_DEAD, CloneArgs, Cred, SignalStruct, Task
+from simkernel.kernel.user_structs import UserStructs
 from simkernel.kernel.weights import weight_of
+
+SAVED_AUXV = 48  # words of mm->saved_auxv (AT_VECTOR_SIZE of x86-64)
+MMF_DUMP_FILTER_SHIFT = 2
+SCHED_CLASSES = {SCHED_FIFO: "rt", SCHED_RR: "rt", SCHED_DEADLINE: "dl"}
 
 Setter = Callable[[Memory, int, int], None]
 Getter = Callable[[Memory, int], int]
@@ -31,6 +38,10 @@ class Mirror:
         self.arch, self.version, self.types, self.mem, self.nr_cpus = arch, version, types, mem, nr_cpus
         self.stack_size = arch.map.stack_size
         self.user_ns_of: Callable[[Task], int] = lambda task: 0  # the struct of a task's user namespace
+        self.static: Callable[[str], int] = lambda name: 0  # the address of a variable of the kernel: statics.py
+        self.shows_areas = (
+            False  # somebody looks: what an address space has mapped is brought up to date at each change
+        )
         self.init_task = 0  # address of the first CPU's idle task, the head of the list of tasks; set at boot
         self._setters: dict[tuple[str, str], Setter] = {}
         self._getters: dict[tuple[str, str], Getter] = {}
@@ -40,11 +51,13 @@ class Mirror:
         self._constants: dict[str, int] = {}
         self.constants: dict[int, str] = {}  # by address
         # What every wake-up and switch stores.
+        self.users = UserStructs(types, mem, self.set_field, self.offset_of)
         self._old_states = version.before("4.14")
         self._set_state = self._setter("task_struct", "__state" if version.at_least("5.14") else "state")
         self._set_cpu = [
             self._setter("task_struct", name) for name in ("cpu", "thread_info.cpu", "wake_cpu", "recent_used_cpu")
         ]
+        self._set_se_on_rq = self._setter("task_struct", "se.on_rq")
         self._set_on_rq, self._set_on_cpu, self._set_nvcsw, self._set_nivcsw, self._set_utime, self._set_stime = (
             self._setter("task_struct", name) for name in ("on_rq", "on_cpu", "nvcsw", "nivcsw", "utime", "stime")
         )
@@ -148,6 +161,7 @@ class Mirror:
             signal.real_timer.addr = signal.addr + self.offset_of("struct signal_struct", "real_timer")
             self.store_oom_score_adj(task)
             signal.sighand_addr = self.mem.alloc(self.size_of("struct sighand_struct"))
+            self.set_field(signal.sighand_addr, "sighand_struct", "count.refs.counter", 1)
             self.store_limits(task)
         for member, value in (
             ("stack", task.stack), ("flags", task.flags), ("pid", task.pid), ("tgid", task.tgid),
@@ -161,9 +175,10 @@ class Mirror:
             ("stack_refcount.refs.counter", 1), ("rcu_users.refs.counter", 2),
             ("timer_slack_ns", task.timer_slack_ns), ("default_timer_slack_ns", task.default_timer_slack_ns),
             ("loginuid.val", task.loginuid), ("sessionid", task.sessionid),
-            ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid),
+            ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid), ("parent_exec_id", task.parent_exec_id),
         ):  # fmt: skip
             put(addr, "task_struct", member, value)
+        self.store_own_memory(task)
         self._store_load(task)
         self.store_threads(signal)
         self.store_affinity(task)
@@ -171,7 +186,17 @@ class Mirror:
         self.store_comm(task)
         self.store_state(task)
         self.store_cpu(task)
+        self.store_class(task)
         self.link_lists(task)
+
+    def store_own_memory(self, task: Task) -> None:
+        """What a thread told the kernel of its memory, and how often it was another program before."""
+        for member, value in (
+            ("robust_list", task.robust_list), ("rseq", task.rseq), ("rseq_sig", task.rseq_sig), ("sas_ss_sp", task.sas_sp),
+            ("sas_ss_size", task.sas_size), ("sas_ss_flags", task.sas_flags if task.sas_size else SS_DISABLE | task.sas_flags),
+            ("self_exec_id", task.self_exec_id),
+        ):  # fmt: skip
+            self.set_field(task.addr, "task_struct", member, value)
 
     def change_flags(self, task: Task, on: int, off: int = 0) -> None:
         """task->flags (PF_*): some appear, some go."""
@@ -309,8 +334,11 @@ class Mirror:
             setter(self.mem, task.addr, task.cpu)
 
     def store_on_rq(self, task: Task) -> None:
-        """task->on_rq."""
-        self._set_on_rq(self.mem, task.addr, int(task.on_rq))
+        """task->on_rq, and that of its scheduling entity."""
+        on_rq = int(task.on_rq)
+        self._set_on_rq(self.mem, task.addr, on_rq)
+        if task.prio_class:
+            self._set_se_on_rq(self.mem, task.addr, on_rq)
 
     def store_current(self, prev: Task, following: Task) -> None:
         """At a switch: on_cpu and the context-switch counts."""
@@ -323,6 +351,8 @@ class Mirror:
             self._set_stime(mem, prev.addr, prev.stime_ns)
         self._set_on_cpu(mem, following.addr, 1)
         self._set_on_rq(mem, following.addr, 1)
+        if following.prio_class:
+            self._set_se_on_rq(mem, following.addr, 1)
 
     # -- credentials ---------------------------------------------------------------------------------------------
 
@@ -332,9 +362,11 @@ class Mirror:
         if not cred.addr:
             cred.addr = self.mem.alloc(self.size_of("struct cred"))
         self.store_cred(cred)
+        user_ns = self.user_ns_of(task)
+        self.users.show(cred, user_ns)
         self.set_field(task.addr, "task_struct", "cred", cred.addr)
         self.set_field(task.addr, "task_struct", "real_cred", cred.addr)
-        self.set_field(cred.addr, "cred", "user_ns", self.user_ns_of(task))
+        self.set_field(cred.addr, "cred", "user_ns", user_ns)
         if task.shown_cred is not cred:
             self._put_cred(task)
             cred.usage += 1
@@ -342,9 +374,21 @@ class Mirror:
         self._store_usage(cred)
 
     def _store_usage(self, cred: Cred) -> None:
-        """Two for each task: task->cred and task->real_cred."""
+        """Two for each task: task->cred and task->real_cred; one for each file."""
         for member in ("usage.counter", "usage.counter.counter"):
-            self.set_field(cred.addr, "cred", member, 2 * cred.usage)
+            self.set_field(cred.addr, "cred", member, 2 * cred.usage + cred.files)
+
+    def hold_cred(self, cred: Cred) -> int:
+        """get_cred() of a file that is being opened: the struct's address."""
+        cred.files += 1
+        if cred.addr:
+            self._store_usage(cred)
+        return cred.addr
+
+    def drop_cred(self, cred: Cred) -> None:
+        """put_cred() of the file."""
+        cred.files -= 1
+        self._free_cred(cred)
 
     def _put_cred(self, task: Task) -> None:
         """put_cred() of what task->cred points to."""
@@ -352,9 +396,18 @@ class Mirror:
         if cred is None:
             return
         cred.usage -= 1
-        if not cred.usage and cred.addr:
-            self.mem.free(cred.addr)
-            cred.addr = 0
+        self._free_cred(cred)
+
+    def _free_cred(self, cred: Cred) -> None:
+        if not cred.addr:
+            return
+        if cred.usage or cred.files:
+            self._store_usage(cred)
+            return
+        self.users.hide(cred)
+        self.users.free_groups(cred)
+        self.mem.free(cred.addr)
+        cred.addr = 0
 
     def store_cred(self, cred: Cred) -> None:
         """The numbers of a struct cred."""
@@ -389,13 +442,43 @@ class Mirror:
         ):  # fmt: skip
             self.set_field(mm.addr, "mm_struct", name, getattr(mm, name))
         self.set_field(mm.addr, "mm_struct", "task_size", self.arch.map.user_end)
-        self.set_field(mm.addr, "mm_struct", "mm_users.counter", mm.users)
+        self.store_mm_users(mm)
         self.set_field(mm.addr, "mm_struct", "mm_count.counter", 1)
-        self.set_field(mm.addr, "mm_struct", "total_vm", mm.total_pages())
-        self.set_field(mm.addr, "mm_struct", "stack_vm", mm.stack_pages())
-        self.set_field(mm.addr, "mm_struct", "map_count", len(mm.vmas))
+        self.store_mm_flags(mm)
+        self._store_areas(mm)
+        self.set_field(mm.addr, "mm_struct", "context.vdso", mm.vdso)
+        if (at := self.offset_of("struct mm_struct", "saved_auxv")) >= 0:
+            self.mem.write(mm.addr + at, mm.auxv[: SAVED_AUXV * self.arch.word])
         if mm.exe_file is not None:
+            self.set_field(mm.addr, "mm_struct", "binfmt", self.static("elf_format"))
             self.set_field(mm.addr, "mm_struct", "exe_file", mm.exe_file.addr)
+
+    def store_mm_users(self, mm: Mm) -> None:
+        """mm->mm_users: so many tasks share it."""
+        self.set_field(mm.addr, "mm_struct", "mm_users.counter", mm.users)
+
+    def store_mm_flags(self, mm: Mm) -> None:
+        """mm->flags: MMF_DUMPABLE, and what a core holds."""
+        self.set_field(mm.addr, "mm_struct", "flags", mm.dumpable | mm.dump_filter << MMF_DUMP_FILTER_SHIFT)
+
+    def store_mm_owner(self, task: Task) -> None:
+        """mm->owner and user_ns: whose program it is."""
+        if task.mm is not None:
+            self.set_field(task.mm.addr, "mm_struct", "owner", task.addr)
+            self.set_field(task.mm.addr, "mm_struct", "user_ns", self.user_ns_of(task))
+
+    def _store_areas(self, mm: Mm) -> None:
+        pages = mm.total_pages()
+        for member, value in (
+            ("total_vm", pages), ("stack_vm", mm.stack_pages()), ("data_vm", mm.data_bytes() // PAGE_SIZE), ("exec_vm", mm.exec_pages()),
+            ("locked_vm", mm.locked_pages()), ("map_count", len(mm.vmas)),
+        ):  # fmt: skip
+            self.set_field(mm.addr, "mm_struct", member, value)
+
+    def areas_changed(self, mm: Mm) -> None:
+        """Something was mapped, unmapped or protected otherwise."""
+        if self.shows_areas:
+            self._store_areas(mm)
 
     def last_put(self, task: Task) -> None:
         """Nobody refers to the task any more."""
@@ -452,7 +535,13 @@ class Mirror:
         """task->prio, static_prio, normal_prio, policy, rt_priority."""
         for name in ("prio", "static_prio", "normal_prio", "policy", "rt_priority"):
             self.set_field(task.addr, "task_struct", name, getattr(task, name))
+        self.store_class(task)
         self._store_load(task)
+
+    def store_class(self, task: Task) -> None:
+        """task->sched_class."""
+        name = "idle" if task.flags & PF_IDLE else SCHED_CLASSES.get(task.policy, "fair")
+        self.set_field(task.addr, "task_struct", "sched_class", self.static(f"{name}_sched_class"))
 
     def _store_load(self, task: Task) -> None:
         """set_load_weight(): task->se.load, with the more bits that 64-bit machines have."""

@@ -64,6 +64,9 @@ class MmHome(Protocol):
     def munmap_notify(self, mm: Mm, start: int, end: int) -> None:
         """An area goes away."""
 
+    def areas_changed(self, mm: Mm) -> None:
+        """Areas are other ones than before."""
+
     def count_fault(self, mm: Mm, addr: int, access: str) -> None:
         """A page is about to be made present."""
 
@@ -263,6 +266,11 @@ class Mm:
         return sum(
             v.end - v.start for v in self.vmas if v.prot & PROT_WRITE and not v.shared and not v.flags & MAP_GROWSDOWN
         )
+
+    def exec_pages(self) -> int:
+        """mm->exec_vm: code, which nobody writes."""
+        code = (v for v in self.vmas if v.prot & PROT_EXEC and not v.prot & PROT_WRITE and not v.flags & MAP_GROWSDOWN)
+        return sum(v.end - v.start for v in code) // PAGE_SIZE
 
     def locked_pages(self, start: int = 0, end: int = 1 << 64) -> int:
         """mm->locked_vm, of all areas or of a range."""
@@ -521,6 +529,7 @@ class Mm:
             self.unmap_pages(vma.start, vma.end)
             self._remove(vma)
             check()
+        self.home.areas_changed(self)
 
     def reprotect(self, vma: Vma) -> None:
         """Present pages stay, with the new rights: change_pte_range()."""

@@ -7,7 +7,7 @@ Where nobody has a probe on either a hook costs a comparison.
 from __future__ import annotations
 
 from arch.abi.errno import ENOMEM
-from arch.abi.internal import GFP_KERNEL, GFP_ZERO
+from arch.abi.internal import GFP_KERNEL, GFP_KERNEL_ACCOUNT, GFP_ZERO
 from arch.abi.mman import PROT_EXEC
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
@@ -20,7 +20,6 @@ SECURITY = "security/security.c"
 
 LSM = "bpf_lsm_"
 HOOK_OF = {function_of(hook): hook for hook in HOOKS}
-GFP_KERNEL_ACCOUNT = 0x400CC0
 TASK_BLOB = 72  # what the modules of Debian's kernel keep of a task, in bytes
 
 

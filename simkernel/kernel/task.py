@@ -200,7 +200,8 @@ class Cred:
 
     __slots__ = (
         "addr", "cap_ambient", "cap_bset", "cap_effective", "cap_inheritable", "cap_permitted", "domain", "egid", "euid",
-        "fsgid", "fsuid", "gid", "groups", "jit_keyring", "securebits", "session_keyring", "sgid", "suid", "uid", "usage",
+        "files", "fsgid", "fsuid", "gid", "group_info", "groups", "jit_keyring", "securebits", "session_keyring", "sgid", "shown_user",
+        "suid", "uid", "usage",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -214,7 +215,9 @@ class Cred:
         self.jit_keyring = 0  # KEY_REQKEY_DEFL_*
         self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL_SET
         self.addr = 0
-        self.usage = 0  # tasks whose task->cred points to it
+        self.usage = self.files = 0  # tasks whose task->cred points to it, and open files whose f_cred does
+        self.group_info = 0  # in kernel memory
+        self.shown_user: tuple[int, tuple[int, int]] | None = None  # whose structs it points to: user_structs.py
 
     def copy(self) -> Cred:
         """prepare_creds()."""
@@ -222,7 +225,8 @@ class Cred:
         for name in Cred.__slots__:
             setattr(new, name, getattr(self, name))
         new.groups = list(self.groups)
-        new.addr = new.usage = 0
+        new.addr = new.usage = new.files = new.group_info = 0
+        new.shown_user = None
         return new
 
 
@@ -425,6 +429,9 @@ class Task(TaskSlots):
         self.rseq = 0  # user address of its struct rseq
         self.rseq_sig = 0
         self.rseq_cpu = -1
+        self.self_exec_id = self.parent_exec_id = (
+            0  # how often it was another program before, and its parent when it was made
+        )
         self.tls = 0
         self.crash: Crash | None = None
         self.killed = False

@@ -22,6 +22,7 @@ from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.conf import NEIGH_GLOBAL
 from simkernel.net.core.conf_rows import GLOBAL, IPV4_CONF, IPV6_CONF, NEIGH, PER_NET
 from simkernel.net.core.netns import Net
+from simkernel.net.core.netns_struct import store_sysctl
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.ipv6.addrconf import disable_ipv6
 
@@ -84,6 +85,8 @@ class NetFile(SysctlFile):
         if check is not None:
             check(self.k, value)
         old, values[self.key] = values.get(self.key), value
+        if values is net.sysctl:
+            store_sysctl(self.k, net, self.key)
         after = EFFECTS.get(self.plain)
         if after is not None:
             after(self.k, net, value)

@@ -390,11 +390,18 @@ def _removed(bpf: Bpf, group: Cgroup) -> None:
         bpf.owner_gone(group.addr)
 
 
+def _of_maker(k: WatchedKernel) -> Cgroup:
+    """sk_cgrp_data of a sock that the current task makes."""
+    group = k.vfs.cgroups.of(k.current)
+    k.vfs.cgroups.publish(group)
+    return group
+
+
 def install(k: WatchedKernel, bpf: Bpf, devices: XdpPrograms) -> None:
     """At boot."""
     k.net.programs = CgroupNet(k, bpf, devices)
     k.net.sock_gone = bpf.owner_gone
-    k.net.cgroup_of_maker = lambda: k.vfs.cgroups.of(k.current)
+    k.net.cgroup_of_maker = partial(_of_maker, k)
     k.vfs.programs = k.vfs.sysctl.programs = CgroupFs(k, bpf)
     groups = k.vfs.cgroups
     groups.removed.append(lambda group: _removed(bpf, group))

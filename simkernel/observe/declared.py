@@ -18,6 +18,7 @@ from bpf.helpers import HELPERS
 from simkernel.fs.procfs import PROC_BANNER, version_text
 from simkernel.kernel.calls.system import uname_fields
 from simkernel.kernel.kfunc import Param, Prototype
+from simkernel.kernel.statics import STATICS
 from simkernel.observe import bpf_files
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.percpu import PerCpu
@@ -30,10 +31,12 @@ CALL_BASE_BYTES = 0x100  # so many that the distance to what comes behind it is 
 
 
 def install(k: WatchedKernel, percpu: PerCpu) -> None:
-    """Names that are asked for and declared are there."""
+    """Names that are asked for and declared are there; the kernel's own variables are already."""
+    statics = k.symbols.add_missing
+    assert statics is not None
 
     def missing(name: str) -> None:
-        if not add_variable(k, name) and not add(k, name) and not percpu.add_symbol(name):
+        if not statics(name) and not add_variable(k, name) and not add(k, name) and not percpu.add_symbol(name):
             add_recorded(k, name)
             if name not in k.symbols and name in all_letters(k.arch.name, k.version):
                 add_all(k, percpu)  # data has its place behind all others
@@ -129,6 +132,8 @@ def add_all(k: WatchedKernel, percpu: PerCpu) -> None:
     for name in VARIABLES:
         if name not in k.symbols:
             add_variable(k, name)
+    for name in STATICS:
+        k.symbols.address(name)
     k.types.parse_all()
     for name in sorted(k.types.names.functions):
         if name not in k.symbols:

@@ -86,7 +86,10 @@ class PerCpu:
         """From now on struct rq says how many tasks are on each CPU, and each task which queue it is in and what it has used."""
         if self._shown or "runqueues" not in self.places:  # without BTF of it nobody finds the queues
             return
-        self._shown = True
+        self._shown = self.k.mirror.shows_areas = True
+        for task in self.k.tasks.by_pid.values():
+            if task.mm is not None:
+                self.k.mirror.areas_changed(task.mm)
         if not self.start:
             self._allocate()
         for rq in self.k.cpus.rqs:
@@ -100,7 +103,7 @@ class PerCpu:
     def hide_queues(self) -> None:
         """Nobody looks any more: until somebody does, that stays as it is."""
         if self._shown:
-            self._shown = False
+            self._shown = self.k.mirror.shows_areas = False
             for rq in self.k.cpus.rqs:
                 rq.told = rq.ran = None
 

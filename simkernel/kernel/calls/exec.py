@@ -260,6 +260,8 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     signal = task.signal
     signal.actions = [DEFAULT_ACTION, *map(after_exec, signal.actions[1:])]
     task.sas_sp = task.sas_size = task.sas_flags = 0
+    task.self_exec_id += 1
+    k.mirror.store_own_memory(task)
     yield k.call("do_close_on_exec", k.mirror.get_field(task.addr, "task_struct", "files"))
     k.hw_breakpoints.flush(task)
     k.exec.perf_event_exec(task)

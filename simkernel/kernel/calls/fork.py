@@ -259,6 +259,7 @@ def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
     """The last part of copy_process(): pid, group, parent."""
     parent = k.current
     flags = args.flags
+    child.parent_exec_id = child.self_exec_id = parent.self_exec_id
     child.set_child_tid = args.child_tid if flags & CLONE_CHILD_SETTID else 0
     if not flags & CLONE_VM:
         child.rseq, child.rseq_sig, child.rseq_cpu = parent.rseq, parent.rseq_sig, -1
@@ -382,9 +383,13 @@ def copy_mm(k: KernelFace, flags: int, tsk: int) -> int:
     if flags & CLONE_VM:
         parent.mm.users += 1
         k.mm.assign(child, parent.mm)
+        k.mirror.store_mm_users(parent.mm)
     else:
         enough_for_copy(k, parent.mm)
-        k.mm.assign(child, k.mm.dup(parent.mm))
+        mm = k.mm.dup(parent.mm)
+        k.mm.assign(child, mm)
+        k.mirror.store_mm(mm)
+        k.mirror.store_mm_owner(child)
     return 0
 
 

@@ -187,6 +187,7 @@ def sys_set_robust_list(k: KernelFace, head: int, length: int) -> int:
     if length != 3 * k.arch.word:
         raise KernelError(EINVAL)
     k.current.robust_list = head
+    k.mirror.store_own_memory(k.current)
     return 0
 
 

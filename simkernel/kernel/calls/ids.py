@@ -115,6 +115,8 @@ def commit_creds(k: KernelFace, cred: Cred) -> int:
     ids = (old.euid, old.egid, old.fsuid, old.fsgid) != (cred.euid, cred.egid, cred.fsuid, cred.fsgid)
     if ids or cred.cap_permitted & ~old.cap_permitted:  # commit_creds(): others may no longer look at it
         task.dumpable = k.tasks.suid_dumpable
+        if task.mm is not None:
+            k.mirror.store_mm_flags(task.mm)
         task.pdeath_signal = 0
     task.cred = cred
     k.mirror.publish_cred(task)

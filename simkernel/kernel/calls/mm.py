@@ -133,21 +133,59 @@ def vm_mmap_pgoff(k: KernelFace, file: int, addr: int, length: int, prot: int, f
     mmap_locking(k, True)
     if lock:
         yield k.call("down_write_killable" if k.version.at_least("4.7") else "down_write", lock)
-    ret: int = yield k.call("do_mmap", file, addr, length, prot, flags, pgoff)
+    more = (0,) if k.version.at_least("6.6") else ()
+    ret: int = yield k.call("do_mmap", file, addr, length, prot, flags, *more, pgoff, *_on_the_stack(k))
     mmap_unlocked(k, True)
     if lock:
         yield k.call("up_write", lock)
     return ret
 
 
+def _on_the_stack(k: KernelFace) -> tuple[int, int]:
+    """`populate`, which is 0, and `uf`, an empty list."""
+    at, word = k.mirror.scratch(b""), k.arch.word
+    head = (at + 2 * word).to_bytes(word, k.mem.byteorder)
+    k.mirror.scratch(bytes(2 * word) + head + head)
+    return at, at + 2 * word
+
+
 @kernel_function(
-    "unsigned long do_mmap(struct file *file, unsigned long addr, unsigned long len, unsigned long prot, "
-    "unsigned long flags, unsigned long pgoff)",
+    "unsigned long do_mmap(struct file *file, unsigned long addr, unsigned long len, unsigned long prot, unsigned long flags, "
+    "unsigned long pgoff, unsigned long *populate, struct list_head *uf)",
     source="mm/mmap.c",
+    until="6.6",
     names={None: "do_mmap_pgoff", "4.2": "do_mmap"},
 )
-def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> int:
+def do_mmap(
+    k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int, populate: int, uf: int
+) -> int:
     """EINVAL, ENOMEM, EACCES, ENODEV, EEXIST."""
+    return _do_mmap(k, file, addr, length, prot, flags, pgoff)
+
+
+@kernel_function(
+    "unsigned long do_mmap(struct file *file, unsigned long addr, unsigned long len, unsigned long prot, unsigned long flags, "
+    "vm_flags_t vm_flags, unsigned long pgoff, unsigned long *populate, struct list_head *uf)",
+    source="mm/mmap.c",
+    since="6.6",
+)
+def do_mmap_vm_flags(
+    k: KernelFace,
+    file: int,
+    addr: int,
+    length: int,
+    prot: int,
+    flags: int,
+    vm_flags: int,
+    pgoff: int,
+    populate: int,
+    uf: int,
+) -> int:
+    """The same, with flags that no caller of ours gives."""
+    return _do_mmap(k, file, addr, length, prot, flags, pgoff)
+
+
+def _do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> int:
     if length and flags & MAP_TYPE == MAP_SHARED_VALIDATE and file and flags & ~LEGACY_MAP_MASK:
         raise KernelError(EOPNOTSUPP, "a flag that the file does not know")
     if not file and flags & MAP_TYPE == MAP_SHARED_VALIDATE:

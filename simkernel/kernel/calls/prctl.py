@@ -78,6 +78,8 @@ def _set_dumpable(k: KernelFace, value: int, b: int, c: int, d: int) -> int:
     if value > 1:
         raise KernelError(EINVAL)
     k.current.dumpable = value
+    if k.current.mm is not None:
+        k.mirror.store_mm_flags(k.current.mm)
     return 0
 
 

@@ -29,6 +29,7 @@ def sys_rseq(k: KernelFace, rseq: int, length: int, flags: int, sig: int) -> int
         k.usercopy.put_user(rseq, 4, 0)
         k.usercopy.put_user(rseq + CPU_ID, 4, CPU_UNINITIALIZED)
         task.rseq = 0
+        k.mirror.store_own_memory(task)
         return 0
     if flags:
         raise KernelError(EINVAL)
@@ -41,6 +42,7 @@ def sys_rseq(k: KernelFace, rseq: int, length: int, flags: int, sig: int) -> int
         raise KernelError(EINVAL)
     k.usercopy.copy_from_user(rseq, RSEQ_SIZE)
     task.rseq, task.rseq_sig = rseq, sig
+    k.mirror.store_own_memory(task)
     _store_cpu(k, rseq)
     return 0
 

@@ -510,6 +510,7 @@ def sys_sigaltstack(k: KernelFace, uss: int, uoss: int) -> int:
         elif size < MINSIGSTKSZ:
             raise KernelError(ENOMEM)
         task.sas_sp, task.sas_size, task.sas_flags = new_sp, size, flags
+        k.mirror.store_own_memory(task)
     if uoss:
         k.usercopy.copy_to_user(uoss, old)
     return 0

@@ -222,6 +222,7 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
         return k.regs.ptr_err(child)
     sk = k.net.socks[child]
     connection = Socket(k, listener.family, SOCK_STREAM, listener.ops, sk)
+    connection.connected()
     ask(k, "sock_graft", sk.addr, connection.addr)
     new_fd = yield from sock_map_fd(k, connection, flags)
     write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)

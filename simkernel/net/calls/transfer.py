@@ -24,6 +24,7 @@ from arch.abi.socket import (
 )
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
+from simkernel.fs.uio import ITER_IOVEC, ITER_UBUF
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -46,11 +47,12 @@ def on_its_way(k: NetKernel, message: Message) -> Iterator[None]:
         message.free()
 
 
-def send(k: NetKernel, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"") -> Body:
+def send(k: NetKernel, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"",
+         source: Sequence[tuple[int, int]] = (), kind: int = ITER_IOVEC) -> Body:  # fmt: skip
     """sock_sendmsg() around one message (`yield from`): bytes sent or -errno; EPIPE comes with SIGPIPE."""
     if socket_.flags & O_NONBLOCK:
         flags |= MSG_DONTWAIT
-    message = Message(k, data, name, flags)
+    message = Message(k, data, name, flags, source=source, kind=kind)
     message.control = control
     with on_its_way(k, message):
         ret = yield k.call("sock_sendmsg", socket_.addr, message.addr)
@@ -130,7 +132,8 @@ def __sys_sendto(k: NetKernel, fd: int, buff: int, length: int, flags: int, addr
         return -EINVAL
     if name and isinstance(socket_.sk, TcpSock) and socket_.sk.state == TCP_ESTABLISHED:
         name = b""
-    return (yield from send(k, socket_, k.usercopy.copy_from_user(buff, length) if length else b"", name, flags))
+    data = k.usercopy.copy_from_user(buff, length) if length else b""
+    return (yield from send(k, socket_, data, name, flags, source=[(buff, length)]))
 
 
 @syscall(
@@ -267,7 +270,7 @@ def ___sys_sendmsg(k: NetKernel, socket_: Socket, msg: int, flags: int) -> Body:
     control = b""
     if fields["control"] and fields["controllen"]:
         control = k.usercopy.copy_from_user(fields["control"], min(fields["controllen"], 65536))
-    return (yield from send(k, socket_, data, name, flags, control))
+    return (yield from send(k, socket_, data, name, flags, control, segments))
 
 
 @syscall("recvmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
@@ -312,6 +315,7 @@ def sock_write_iter(k: NetKernel, iocb: int, from_: int) -> Body:
     """write() to a socket."""
     request = k.vfs.kiocbs[iocb]
     wanted = request.it.count
+    segments = list(request.it.segments)
     data = request.it.copy_from(wanted)
-    ret = yield from send(k, request.file.private_data, data, b"", 0)
+    ret = yield from send(k, request.file.private_data, data, b"", 0, source=segments, kind=ITER_UBUF)
     return -EFAULT if wanted and not data and ret in (0, -ENODATA) else ret  # nothing could be read

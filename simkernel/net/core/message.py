@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL
 from arch.abi.in6 import SIN6_LEN_RFC2133
 from arch.abi.inet import ARPHRD_ETHER, INADDR_ANY, TCP_ESTABLISHED
 from arch.abi.socket import AF_INET, AF_INET6, AF_PACKET, AF_UNSPEC, MSG_CTRUNC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
 from arch.errors import KernelError
+from arch.typetable import TypeTable
+from simkernel.fs.uio import ITER_IOVEC, ITER_KVEC, ITER_UBUF
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock, mapped, unmapped
@@ -80,6 +83,23 @@ def write_address(k: KernelFace, raw: bytes, address: int, length_at: int) -> No
     k.usercopy.put_user(length_at, 4, len(raw))
 
 
+IOV_SHOWN = 16  # segments that programs find
+SHOWN = (
+    "msg_name", "msg_namelen", "msg_flags", "msg_iter.iter_type", "msg_iter.iov", "msg_iter.nr_segs", "msg_iter.count",
+    "msg_iter.user_backed", "msg_iter.data_source",
+)  # fmt: skip
+
+
+@cache
+def _places(types: TypeTable) -> tuple[tuple[int, int], ...]:
+    """Offset and size of each of SHOWN; (0, 0) of what this version has not."""
+    found = []
+    for name in SHOWN:
+        place = types.resolve("struct msghdr", name) if types.has_member("struct msghdr", name) else None
+        found.append((0, 0) if place is None else (place.offset, place.type.size))
+    return tuple(found)
+
+
 class Message:
     """A struct msghdr on its way through the layers: data, address, flags."""
 
@@ -90,9 +110,13 @@ class Message:
         name: bytes = b"",
         flags: int = 0,
         segments: Sequence[tuple[int, int]] = (),
+        source: Sequence[tuple[int, int]] | None = None,
+        kind: int = ITER_IOVEC,
     ) -> None:
         self.k = k
-        self.addr = k.new("struct msghdr").addr
+        size, word = k.mirror.size_of("struct msghdr"), k.arch.word
+        shown = list(segments if source is None else source)[:IOV_SHOWN]
+        self.addr = k.mem.alloc(size + len(name) + 2 * word * (len(shown) + 1))
         self.data, self.name, self.flags = data, name, flags
         self.segments = list(segments)  # (user address, length) to receive into
         self.source = b""
@@ -100,6 +124,24 @@ class Message:
         self.control = b""  # what a sender passes along (SCM_RIGHTS)
         self.control_room = 0  # bytes the receiver has for the same
         self.control_out = b""
+        self._show(size, word, shown, ITER_KVEC if source is None and not segments else kind, source is not None)
+
+    def _show(self, size: int, word: int, shown: list[tuple[int, int]], kind: int, is_source: bool) -> None:
+        """What programs read of it: the address, and where in user memory the bytes are."""
+        k, name = self.k, self.name
+        name_at = self.addr + size
+        vec_at = name_at + (len(name) + word - 1 & -word)
+        plain = kind == ITER_UBUF and len(shown) == 1
+        where = shown[0][0] if plain else vec_at if shown else 0
+        values = (
+            name_at if name else 0, len(name), self.flags, ITER_IOVEC if kind == ITER_UBUF and not plain else kind, where,
+            0 if plain else len(shown), len(self.data) or sum(length for _, length in shown), bool(shown), is_source,
+        )  # fmt: skip
+        order, head = k.mem.byteorder, bytearray(size)
+        for (at, wide), value in zip(_places(k.types), values):
+            head[at : at + wide] = (value & (1 << 8 * wide) - 1).to_bytes(wide, order)
+        vec = b"".join(number.to_bytes(word, order) for pair in shown for number in pair)
+        k.mem.write(self.addr, bytes(head) + name.ljust(vec_at - name_at, b"\0") + vec)
 
     def free(self) -> None:
         """The call is over."""

@@ -7,6 +7,7 @@ from simkernel.kernel.namespaces import KINDS, Namespace
 from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core import conf
 from simkernel.net.core.netns import Net, NetDevice
+from simkernel.net.core.netns_struct import store_sysctls
 from simkernel.net.core.registry import (
     dev_change_net_namespace,
     run_linkwatch,
@@ -28,6 +29,7 @@ def setup_net(k: NetKernel, namespace: Namespace) -> Net:
         if k.types.has_member("struct net", member):
             k.types.setter("struct net", member)(k.mem, net.addr, value)
     conf.fresh(net, k.net.init if k.net.spaces else None)
+    store_sysctls(k, net)
     default_rules(net.ipv4)
     default_rules(net.ipv6)
     k.net.spaces[net.addr] = net

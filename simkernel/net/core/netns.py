@@ -405,7 +405,8 @@ class NetDevice:
     queues: tuple[int, int] = (1, 1)  # for sending, for receiving
     gso_max_size: int = 65536
     gso_max_segs: int = 65535
-    features: int = 0
+    features: int = 0  # NETIF_F_*: what it does, and what of that may be switched
+    hw_features: int = 0
     proto_down: bool = False
     registered: bool = True
     addresses: list[Ifaddr] = field(default_factory=list)  # in_dev->ifa_list

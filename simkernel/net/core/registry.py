@@ -58,6 +58,10 @@ def random_mac(k: NetKernel) -> bytes:
     return bytes(raw)
 
 
+GRO_MAX_SIZE = 65536
+LINK_STATE_PRESENT = 2  # __LINK_STATE_START is 1
+
+
 def store(k: NetKernel, dev: NetDevice) -> None:
     """What programs read of a device, into its struct."""
     view = k.view(dev.addr, "struct net_device")
@@ -71,6 +75,8 @@ def store(k: NetKernel, dev: NetDevice) -> None:
         ("num_rx_queues", dev.queues[1]), ("real_num_tx_queues", dev.queues[0]), ("real_num_rx_queues", dev.queues[1]),
         ("tx_queue_len", dev.tx_queue_len), ("hard_header_len", dev.kind.hard_header_len), ("min_header_len", dev.kind.hard_header_len), ("gflags", dev.gflags),
         ("name_assign_type", dev.assign_type), ("reg_state", 1), ("nd_net.net", dev.net.addr), ("features", dev.features),
+        ("hw_features", dev.hw_features), ("wanted_features", dev.features & dev.hw_features), ("gso_max_size", dev.gso_max_size),
+        ("gso_max_segs", dev.gso_max_segs), ("gro_max_size", GRO_MAX_SIZE), ("state", LINK_STATE_PRESENT | bool(dev.flags & IFF_UP)),
     ):  # fmt: skip
         if k.types.has_member("struct net_device", member):
             k.types.setter("struct net_device", member)(k.mem, dev.addr, value)

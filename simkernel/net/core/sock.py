@@ -19,13 +19,14 @@ from arch.abi.inet import (
     IP_PMTUDISC_DO,
     IP_PMTUDISC_PROBE,
     IP_PMTUDISC_WANT,
+    IPPROTO_ICMP,
     IPPROTO_ICMPV6,
     IPPROTO_TCP,
     IPPROTO_UDP,
     IPPROTO_UDPLITE,
     TCP_CLOSE,
 )
-from arch.abi.internal import GFP_KERNEL, GFP_ZERO
+from arch.abi.internal import GFP_KERNEL, GFP_KERNEL_ACCOUNT, GFP_ZERO
 from arch.abi.rtnetlink import RTN_MULTICAST
 from arch.abi.socket import (
     AF_INET,
@@ -38,6 +39,8 @@ from arch.abi.socket import (
     SOCK_RAW,
     SOCK_STREAM,
     SOL_IP,
+    SS_CONNECTED,
+    SS_UNCONNECTED,
 )
 from arch.errors import KernelError
 from arch.records import dataclass
@@ -228,6 +231,16 @@ class Sock:
         common.skc_refcnt.refs.counter = 1
         common.skc_state = TCP_CLOSE
         common.skc_net.net = net.addr
+        prot = k.mirror.static(proto_name(family, type_, protocol))
+        common.skc_prot = prot
+        everything = (1 << 8 * k.arch.word) - 1
+        for member, value in (
+            ("sk_prot_creator", prot), ("sk_pacing_rate", everything), ("sk_max_pacing_rate", everything), ("sk_pacing_shift", 10),
+            ("sk_peek_off", -1), ("sk_allocation", GFP_KERNEL_ACCOUNT if family == AF_UNIX else GFP_KERNEL), ("sk_wmem_alloc.refs.counter", 1),
+        ):  # fmt: skip
+            k.mirror.set_field(self.addr, "sock", member, value)
+        if self.cgroup is not None:
+            k.mirror.set_field(self.addr, "sock", "sk_cgrp_data.cgroup", self.cgroup.addr)
         self.view.sk_protocol = protocol
         self.view.sk_type = type_
         forever = (1 << 8 * k.arch.word - 1) - 1  # MAX_SCHEDULE_TIMEOUT
@@ -477,6 +490,20 @@ class ProtoOps:
     prot_recvmsg: str = ""
 
 
+def proto_name(family: int, type_: int, protocol: int) -> str:
+    """Which struct proto a sock has; "" for a family without one of ours."""
+    if family in INET:
+        six = "v6" if family == AF_INET6 else ""
+        if type_ == SOCK_DGRAM:
+            kind = {IPPROTO_UDPLITE: "udplite", IPPROTO_ICMP: "ping", IPPROTO_ICMPV6: "ping"}.get(protocol, "udp")
+        else:
+            kind = "tcp" if type_ == SOCK_STREAM else "raw"
+        return f"{kind}{six}_prot"
+    if family == AF_UNIX:
+        return "unix_stream_proto" if type_ == SOCK_STREAM else "unix_dgram_proto"
+    return {AF_NETLINK: "netlink_proto", AF_PACKET: "packet_proto"}.get(family, "")
+
+
 class Socket:
     """A struct socket: what a descriptor refers to."""
 
@@ -486,12 +513,20 @@ class Socket:
         self.addr = view.addr
         view.type = type_
         view.sk = sk.addr
+        view.ops = k.mirror.static(ops.name)
+        view.state = SS_UNCONNECTED
         sk.socket = self
         sk.net.sockets += 1
         sk.view.sk_socket = view.addr
+        wq = k.mirror.offset_of("struct socket", "wq")
+        k.mirror.set_field(sk.addr, "sock", "sk_wq", view.addr + wq)
         self.file: File | None = None
         self.inode: Inode | None = None  # made before the file, for who watches how
         k.net.sockets[self.addr] = self
+
+    def connected(self) -> None:
+        """sock->state: connect(2), accept(2) or socketpair(2) has given it another end."""
+        self.sk.k.mirror.set_field(self.addr, "socket", "state", SS_CONNECTED)
 
     @property
     def flags(self) -> int:

@@ -23,6 +23,10 @@ class Loopback(LinkKind):
     removable = False
 
 
+# As 6.1 has them: NETIF_F_SG, _FRAGLIST, _HW_CSUM, _HIGHDMA, _SCTP_CRC, _LLTX, _NETNS_LOCAL, _VLAN_CHALLENGED, _LOOPBACK, segmentation.
+FEATURES, HW_FEATURES = 0x516401D7C69, 0xA000006401D4800
+
+
 def make(k: NetKernel, net: Net) -> NetDevice:
     """loopback_net_init()."""
     dev = register_netdevice(
@@ -30,6 +34,7 @@ def make(k: NetKernel, net: Net) -> NetDevice:
         limits=(0, 0),
     )  # fmt: skip
     dev.broadcast = bytes(6)
+    dev.features, dev.hw_features = FEATURES, HW_FEATURES
     dev.assign_type = NET_NAME_PREDICTABLE
     store(k, dev)
     return dev

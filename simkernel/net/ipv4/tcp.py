@@ -54,7 +54,15 @@ from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_fastopen import CLIENT_ENABLE, data_of_syn, switches, waits_for_data
 from simkernel.net.ipv4.tcp_output import push, transmit
 from simkernel.net.ipv4.tcp_sock import ACK, RST, TcpSock, before, key_of, tcp_sk, unhash
-from simkernel.net.ipv4.tcp_urgent import copied_seq, is_inline, mark_urgent, pass_over, receive_urgent, to_the_mark
+from simkernel.net.ipv4.tcp_urgent import (
+    copied_seq,
+    is_inline,
+    mark_urgent,
+    pass_over,
+    receive_urgent,
+    show_copied,
+    to_the_mark,
+)
 from simkernel.net.ipv4.tcp_window import space_adjust, wants_update
 from simkernel.net.ipv4.tcp_wire import timestamp_offset
 from simkernel.net.reuseport import migrate, stop_in_group, take_over
@@ -131,6 +139,8 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
         ret = -sk.take_error() if sk.err else -ECONNABORTED
         yield k.call("tcp_disconnect", sk.addr, 0)  # so that it can be connected again
         return ret
+    if sk.socket is not None:
+        sk.socket.connected()
     return -sk.take_error() if sk.err else 0
 
 
@@ -335,6 +345,7 @@ def take_bytes(k: NetKernel, sk: Sock, into: bytearray, limit: int) -> Steps[Non
             sk.receive_queue.popleft()
             sk.charge(-packet.truesize)
             yield k.call("consume_skb", packet.addr)
+    show_copied(k, sk)
 
 
 @kernel_function("void tcp_cleanup_rbuf(struct sock *sk, int copied)", source="net/ipv4/tcp.c")

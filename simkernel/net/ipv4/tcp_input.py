@@ -61,7 +61,7 @@ from simkernel.net.ipv4.tcp_sock import (
     tcp_sk,
 )
 from simkernel.net.ipv4.tcp_timer import still_wanted
-from simkernel.net.ipv4.tcp_urgent import take_urgent
+from simkernel.net.ipv4.tcp_urgent import show_copied, take_urgent
 from simkernel.net.ipv4.tcp_validate import Verdict, may_update_window, validate
 from simkernel.net.ipv4.tcp_window import agreed, data_received, init_buffer_space, sync_mss
 from simkernel.net.ipv4.tcp_wire import (
@@ -112,6 +112,7 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
     if unwanted(k, sk, packet) or (sk.filter is not None and filtered(sk, packet, (body[12] >> 4) * 4)):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk.addr)
         return 0
+    k.mirror.set_field(skb, "sk_buff", "dev", 0)
     if sk.held is not None:  # tcp_add_backlog()
         sk.held.append((do_rcv, skb))
         return 0
@@ -468,6 +469,7 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
         allowed(k, "inet_conn_established", sk, skb)
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     sock.store()
+    show_copied(k, sock)
     sock.init_window()
     show(k, sock, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     sock.init_congestion()
@@ -562,6 +564,7 @@ def request_done(k: NetKernel, sk: int, req: int, skb: int) -> Body:
     k.trace("tcp_cong_state_set", req, CaState.OPEN)
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     child.store()
+    show_copied(k, child)
     child.init_window()
     show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     child.init_congestion()

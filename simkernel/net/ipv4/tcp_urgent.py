@@ -51,6 +51,11 @@ def copied_seq(sk: Sock) -> int:
     return (sk.rcv_nxt - sk.fin_queued - sum(packet.len for packet in sk.receive_queue)) & U32_MAX
 
 
+def show_copied(k: NetKernel, sk: Sock) -> None:
+    """tp->copied_seq."""
+    k.mirror.set_field(sk.addr, "tcp_sock", "copied_seq", copied_seq(sk))
+
+
 def take_urgent(k: NetKernel, sk: TcpSock, segment: Segment) -> Steps[None]:
     """tcp_urg() (`yield from`): a segment may tell where the urgent byte is, or bring it."""
     if segment.urgent is not None:
@@ -86,6 +91,7 @@ def pass_over(k: NetKernel, sk: Sock) -> Steps[None]:
         sk.receive_queue.popleft()
         sk.charge(-packet.truesize)
         yield k.call("consume_skb", packet.addr)
+    show_copied(k, sk)
 
 
 def to_the_mark(sk: TcpSock) -> int | None:

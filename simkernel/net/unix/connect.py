@@ -74,6 +74,8 @@ def join(one: UnixSock, two: UnixSock) -> None:
     one.peer, two.peer = two, one
     for sk in (one, two):
         sk.set_state(TCP_ESTABLISHED)
+        if sk.socket is not None:
+            sk.socket.connected()
 
 
 @kernel_function(
@@ -147,6 +149,7 @@ def accept_connection(k: NetKernel, listener: Socket, flags: int) -> Steps[tuple
     child = sk.pending.pop(0)
     k.wake_up(sk.wq, 0)
     made = Socket(k, AF_UNIX, child.type, _OPS[child.type], child)
+    made.connected()
     ask(k, "sock_graft", child.addr, made.addr)
     fd = yield from sock_map_fd(k, made, flags)
     return fd, child.peer.address if child.peer is not None else AF_UNIX.to_bytes(2, k.mem.byteorder)
