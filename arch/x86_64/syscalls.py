@@ -55,7 +55,7 @@ NUMBERS = numbers("""
 311 process_vm_writev, 312 kcmp, 313 finit_module, 314 sched_setattr, 315 sched_getattr, 316 renameat2,
 317 seccomp, 318 getrandom, 319 memfd_create, 320 kexec_file_load, 321 bpf, 322 execveat, 323 userfaultfd,
 324 membarrier, 325 mlock2, 326 copy_file_range, 327 preadv2, 328 pwritev2, 329 pkey_mprotect,
-330 pkey_alloc, 331 pkey_free, 332 statx, 333 io_pgetevents, 334 rseq, 335 uretprobe, 424 pidfd_send_signal,
+330 pkey_alloc, 331 pkey_free, 332 statx, 333 io_pgetevents, 334 rseq, 335 uretprobe, 336 uprobe, 424 pidfd_send_signal,
 425 io_uring_setup, 426 io_uring_enter, 427 io_uring_register, 428 open_tree, 429 move_mount, 430 fsopen,
 431 fsconfig, 432 fsmount, 433 fspick, 434 pidfd_open, 435 clone3, 436 close_range, 437 openat2,
 438 pidfd_getfd, 439 faccessat2, 440 process_madvise, 441 epoll_pwait2, 442 mount_setattr, 443 quotactl_fd,

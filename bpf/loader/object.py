@@ -28,6 +28,7 @@ from bpf.loader.elf import Relocation, read_object
 from bpf.loader.errors import LoadError, nearest
 from bpf.loader.externs import Extern, kernel_version
 from bpf.loader.links import Attachment
+from bpf.loader.log_words import in_loader_words
 from bpf.loader.maps import Globals, Map
 from bpf.loader.probes import Features, sanitize
 from bpf.loader.program import Code, Program
@@ -305,6 +306,8 @@ class BpfObject:
                 break
             level, size = level or 1, size * 4 or 1 << 16
         if fd < 0:
+            if self.btf is not None:
+                program.log = in_loader_words(program.log, self.btf, program.linked.core_relos)
             text = f"prog '{program.name}': BPF program load failed: {errno_name(-fd)}"
             if fd == -EPERM:
                 text += " (permission denied; is RLIMIT_MEMLOCK set, or the license GPL-compatible?)"

@@ -1,6 +1,7 @@
 """Debian's libbpf-tools, the programs as they come, beside one workload in the machine, compared with the same runs on the real 6.1.
 
     python tests/tools/libbpf_programs.py                  # all of them; --page writes docs/libbpf-tools.md
+    python tests/tools/libbpf_programs.py --kernel 6.12    # beside another real kernel: 5.10, 6.12, 7.2; --page keeps what was shown
     python tests/tools/libbpf_programs.py opensnoop tcp    # those whose command holds one of the words, with what was not shown
     python tests/tools/libbpf_programs.py --ask BOOT...    # asks a real kernel; BOOT as in record_tracefs.py, with memory for 60 MB of files
 
@@ -25,7 +26,9 @@ from pathlib import Path
 from foreign_packages import path
 
 ROOT = Path(__file__).parents[2]
-ANSWERS = ROOT / "tests/data/tracing/libbpf_programs_6_1.json"  # command -> the lines that have to be shown
+DATA = ROOT / "tests/data/tracing"
+HERE = DATA / "libbpf_programs_here.json"  # kernel -> command -> (lines that have to be shown, the first that is not)
+USUAL = "6.1"
 PAGE = ROOT / "docs/libbpf-tools.md"
 COMMANDS = (
     "bashreadline", "bindsnoop", "biolatency", "biopattern 1 2", "biosnoop", "biostacks 2", "biotop 1 30", "bitesize", "cachestat 1 2",
@@ -58,11 +61,19 @@ PROCESSES = re.compile(r"\b(cat|mkdir|busybox|rm|dd|sync|mount|umount|rmdir|stat
 ROW = re.compile(r"^\s*\d+ -> \d+ +: \d+")
 REASONS = {  # command -> why a line is not shown here
     "ksnoop trace vfs_write": "the real output is cut there",
+    "biosnoop": "fentry of a function that cannot be traced there is attached here",
+    "biostacks 2": "fentry of a function that cannot be traced there is attached here",
+    "biotop 1 30": "fentry of a function that cannot be traced there is attached here",
     "offcputime 30": "where a slow machine with work of its own was preempted or waited",
     "opensnoop": "/etc/passwd is there in this machine",
     "tcpstates": "the other side closed first",
     "wakeuptime 30": "who slept beside the workload",
 }
+
+
+def answers(kernel: str) -> Path:
+    """command -> the lines that have to be shown on it."""
+    return DATA / f"libbpf_programs_{kernel.replace('.', '_')}.json"
 
 
 def script(commands: list[str], wait: int) -> str:
@@ -112,7 +123,7 @@ def ask(boot: list[str]) -> str:
         return subprocess.run([*boot, "-f", packed, "-f", text, command], capture_output=True, text=True, errors="replace", check=True).stdout  # fmt: skip
 
 
-def run_inside(command: str) -> tuple[str, float]:
+def run_inside(command: str, kernel: str) -> tuple[str, float]:
     """The machine's console, and the seconds of processor time that took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     binds = [
@@ -123,7 +134,20 @@ def run_inside(command: str) -> tuple[str, float]:
         "--bind",
         f"{tools()}:/lbt",
     ]
-    words = [sys.executable, "-m", "simkernel", "run", "--host-timeout", "200", *binds, "busybox", "sh", "-c"]
+    words = [
+        sys.executable,
+        "-m",
+        "simkernel",
+        "run",
+        "--kernel",
+        kernel,
+        "--host-timeout",
+        "200",
+        *binds,
+        "busybox",
+        "sh",
+        "-c",
+    ]
     done = subprocess.run([*words, script([command], WAIT_HERE)], cwd=ROOT, capture_output=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return done.stdout.decode(errors="replace"), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -148,13 +172,40 @@ def page(rows: list[tuple[str, int, list[str], float]]) -> str:
         out.append(
             f"| `{command}` | {count} | {count - len(missing)} | {first} | {REASONS.get(command, 'not known') if missing else ''} | {seconds:.1f} |"
         )
-    return "\n".join(out) + "\n"
+    return "\n".join([*out, *other_kernels()]) + "\n"
+
+
+def other_kernels() -> list[str]:
+    """What was shown on the others."""
+    kept = json.loads(HERE.read_text()) if HERE.exists() else {}
+    out = []
+    for kernel, shown in kept.items():
+        whole = sum(not missing for _, missing in shown.values())
+        out += ["", f"## On {kernel}", "", f"Beside the real {kernel}: {whole} of the {len(shown)} that were compared show all lines of the real run; the others:", ""]  # fmt: skip
+        out += ["| program | lines | not shown | the first | why |", "|---|---|---|---|---|"]
+        for command, (count, missing) in shown.items():
+            if missing:
+                out.append(
+                    f"| `{command}` | {count} | {len(missing)} | `{missing[0].replace('|', '/')[:120]}` | {REASONS.get(command, 'not known')} |"
+                )
+    return out
+
+
+def keep(kernel: str, rows: list[tuple[str, int, list[str], float]]) -> None:
+    """What was shown on a kernel that is not the usual one, and the page with it."""
+    kept = json.loads(HERE.read_text()) if HERE.exists() else {}
+    kept[kernel] = {**kept.get(kernel, {}), **{command: [count, missing] for command, count, missing, _ in rows}}
+    HERE.write_text(
+        json.dumps(dict(sorted(kept.items(), key=lambda row: [int(n) for n in row[0].split(".")])), indent=0) + "\n"
+    )
+    PAGE.write_text("\n".join([PAGE.read_text().partition("\n\n## On ")[0].rstrip(), *other_kernels()]) + "\n")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*")
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--kernel", default=USUAL)
     parser.add_argument("--ask", nargs=argparse.REMAINDER, help="boot a real kernel and keep what it shows")
     parser.add_argument(
         "--console", type=Path, nargs="+", help="the consoles of such runs; later ones count where they show more"
@@ -165,14 +216,14 @@ def main() -> int:
         for console in [ask(args.ask)] if args.ask else [file.read_text(errors="replace") for file in args.console]:
             for command, lines in told(console).items():
                 kept[command] = max(kept.get(command, []), lines, key=len)
-        ANSWERS.write_text(json.dumps({command: kept[command] for command in COMMANDS}, indent=0) + "\n")
+        answers(args.kernel).write_text(json.dumps({command: kept[command] for command in COMMANDS}, indent=0) + "\n")
         return 0
     assert shutil.which("busybox"), "a static busybox on this host"
-    expected: dict[str, list[str]] = json.loads(ANSWERS.read_text())
+    expected: dict[str, list[str]] = json.loads(answers(args.kernel).read_text())
     rows = []
     for command in COMMANDS:
         if not args.words or any(word in command for word in args.words):
-            console, seconds = run_inside(command)
+            console, seconds = run_inside(command, args.kernel)
             shown = set(told(console).get(command, []))
             missing = [line for line in expected[command] if line not in shown]
             rows.append((command, len(expected[command]), missing, seconds))
@@ -184,7 +235,9 @@ def main() -> int:
                 print(f"    - {line}")
             if args.words:
                 print(console)
-    if args.page:
+    if args.page and args.kernel != USUAL:
+        keep(args.kernel, rows)
+    elif args.page:
         PAGE.write_text(page(rows))
     return 0 if all(not missing for _, _, missing, _ in rows) else 1
 

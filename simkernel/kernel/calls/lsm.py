@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EINVAL, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EINVAL, EOPNOTSUPP, EPERM, EPROTO
 from arch.abi.signal import SI_KERNEL, SIGILL
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
@@ -41,3 +41,9 @@ def sys_uretprobe(k: KernelFace) -> int:
     """Only the kernel's own trampoline may call it: SIGILL."""
     k.signals.force(k.current, SIGILL, SI_KERNEL, 0)
     return -EPERM
+
+
+@syscall("uprobe", "", source="arch/x86/kernel/uprobes.c", since="6.18")
+def sys_uprobe(k: KernelFace) -> int:
+    """EPROTO: it is for the kernel's trampolines in place of breakpoints, and there are none here."""
+    raise KernelError(EPROTO)

@@ -72,3 +72,20 @@ def test_symbols_without_a_type_are_those_of_the_kernel(tmp_path: Path) -> None:
     assert re.search(r"\(18\) r\d = 0xffffffff8", row["log"]) and re.search(
         r"\(b7\) r\d = 0|\(18\) r\d = 0x0 ", row["log"]
     )
+
+
+def test_a_relocation_that_found_nothing_is_told_in_the_logs_of_the_rejected(tmp_path: Path) -> None:
+    """As libbpf 1.1 said of Debian's bindsnoop on 7.2, whose sockets have no such member."""
+    text = """
+    struct inet_sock { int inet_sport; int freebind; } relocatable;
+    SEC("kprobe/inet_bind") int bind_exit(void *ctx) { struct inet_sock *sk = ctx; int n; return probe_read_kernel(&n, 4, &sk->freebind); }
+    """
+    object_file = tmp_path / "socket.bpf.o"
+    object_file.write_bytes(bpf_object(tmp_path, text, flags=("-g",)))
+    row = json.loads(CliRunner().invoke(cli, ["verify", str(object_file), "--kernel", "7.2", "--json"]).stdout)
+    assert row["ret"] == -22
+    last = re.search(r"^(\d+): <invalid CO-RE relocation>\n(.*)\nprocessed", row["log"], re.MULTILINE)
+    assert last is not None
+    assert re.fullmatch(
+        r"failed to resolve CO-RE relocation <byte_off> \[\d+\] struct inet_sock.freebind \(0:1 @ offset 4\)", last[2]
+    )

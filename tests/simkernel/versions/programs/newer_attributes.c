@@ -1,4 +1,4 @@
-/* Attributes of files and of tasks by calls of their own (6.8, 6.17). newer_attributes.VERSION is what real kernels said. */
+/* Attributes of files and of tasks by calls of their own (6.8, 6.17), and uprobe (6.18). newer_attributes.VERSION is what real kernels said. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -213,5 +213,6 @@ int main(void)
 	setvbuf(stdout, 0, _IOLBF, 0);
 	files();
 	modules();
+	CALL("uprobe", 336, 0);
 	return 0;
 }
