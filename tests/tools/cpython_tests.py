@@ -57,7 +57,10 @@ MODULES = [
     "test_time",
     "test_shutil",
     "test_tempfile",
-    "test_asyncio",
+    "test_asyncio.test_futures",
+    "test_asyncio.test_unix_events",
+    "test_asyncio.test_subprocess",
+    "test_asyncio.test_selector_events",
     "test_multiprocessing_fork",
     "test_multiprocessing_spawn",
     "test_poll",
@@ -67,10 +70,8 @@ MODULES = [
     "test_wait3",
     "test_wait4",
     "test_openpty",
-    "test_ioctl",
     "test_fork1",
     "test_threadsignals",
-    "test_socketserver",
 ]
 RUNNER = Path(__file__).with_name("cpython_runner.py")
 DATA = Path(__file__).parents[1] / "data/cpython_here.json"

@@ -102,7 +102,7 @@ REASONS: dict[str, str] = {
     "clone3/clone3_set_tid": "two lines of its children come in another order",
     "filesystems/epoll/epoll_wakeup_test": "does not end in time on a loaded host",
     "ipc/msgque": "no /proc/sys/kernel/msg_next_id",
-    "perf_events/mmap": "ends by its alarm, which a loaded host does not reach",
+    "prctl/disable-tsc-ctxt-sw-stress-test": "does not end in time on a loaded host", "perf_events/mmap": "ends by its alarm, which a loaded host does not reach",
     "timens/gettime_perf": "does not end in time on a loaded host",
     "timers/inconsistency-check": "does not end in time on a loaded host",
     "vm/ksm_tests -M -p 10": "equal pages are not merged",
