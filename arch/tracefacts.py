@@ -50,6 +50,8 @@ class TraceFacts:
 
     # (first version, CONFIG_PREEMPT_COUNT), newest first.  4.1's own samples were made with it, Debian's kernels came without.
     preempt_count: tuple[tuple[str | None, bool], ...] = (("4.9", False), (None, True))
+    own_clocks: Names = ()  # ARCH_TRACE_CLOCKS
+    traces_mmio: bool = False  # has the tracer mmiotrace
     folded_resched: bool = False  # a wish to be rescheduled is part of the preemption count, too (`N`, not `n`)
     zero_flags_irqs_on: bool = (
         False  # irqs_disabled_flags(0): the flag says that interrupts are off, not that they are on

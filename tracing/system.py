@@ -80,8 +80,9 @@ class Tracing:
             self.function_options["func-args"] = False
         self.function = self.make_function(self.trace_array)
         self.graph = GraphTracer(board, self.trace_array, self.function, self.kprobes)
-        for tracer in (MmioTracer(), BlkTracer()):
-            self.trace_array.add_tracer(tracer)
+        if self.host.arch.traces.traces_mmio:
+            self.trace_array.add_tracer(MmioTracer())
+        self.trace_array.add_tracer(BlkTracer())
         self.stack_tracer = StackTracer(board, self.functions, self.kprobes)
         self.synth = SynthEvents(recorder, events)
         self.probe_events.others += [self.synth, EventProbes(recorder, events)]

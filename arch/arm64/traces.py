@@ -9,6 +9,7 @@ _TRAP = (
     "kprobe_breakpoint_handler", "call_break_hook", "brk_handler", "do_debug_exception", "el1_dbg", "el1h_64_sync_handler",
     "el1h_64_sync",
 )  # fmt: skip
+_UPROBE = ("uprobe_notify_resume", "do_notify_resume", "el0_dbg", "el0t_64_sync_handler", "el0t_64_sync")
 
 TRACES = TraceFacts(
     clears_upper_half=True,
@@ -29,6 +30,8 @@ TRACES = TraceFacts(
             kprobe_trap=_TRAP,
             kretprobe=("kretprobe_trace_func", "kretprobe_dispatcher", "__kretprobe_trampoline_handler",
                        "trampoline_probe_handler", "__kretprobe_trampoline"),
+            uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
+            uretprobe=("__uprobe_trace_func", "uretprobe_dispatcher", *_UPROBE),
             trigger=1, counted=1, option=2, hist=3,
         )),
     ),

@@ -232,7 +232,12 @@ ARCHITECTURE = Architecture(
     nofault_range=True,
     interrupt_rows=INTERRUPT_ROWS,
     local_timer_row=LOCAL_TIMER_ROW,
-    traces=TraceFacts(preempt_count=(("5.17", True), ("4.9", False), (None, True)), folded_resched=True),
+    traces=TraceFacts(
+        preempt_count=(("5.17", True), ("4.9", False), (None, True)),
+        own_clocks=("x86-tsc",),
+        traces_mmio=True,
+        folded_resched=True,
+    ),
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

@@ -1,6 +1,6 @@
 """What probes, events and stacks show on arm64 and s390x, as Debian's 6.1 of these CPUs answered: programs/cpu/*.out.
 
-Asked with programs/cpu/probes.sh and programs/stacks.sh, busybox as the only other program and bin/ARCH/calls (cpu/calls.c) as /calls.
+Asked with programs/cpu/probes.sh, memory.sh and programs/stacks.sh, busybox as the only other program and bin/ARCH/calls (cpu/calls.c) as /calls.
 """
 
 import re
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 import foreign_packages
 
 PROGRAMS = Path(__file__).parent / "programs"
-SCRIPTS = {"probes": PROGRAMS / "cpu/probes.sh", "stacks": PROGRAMS / "stacks.sh"}
+SCRIPTS = {"memory": PROGRAMS / "cpu/memory.sh", "probes": PROGRAMS / "cpu/probes.sh", "stacks": PROGRAMS / "stacks.sh"}
 CPUS = ("arm64", "s390x")
 # What differs from run to run: where an offset in a function is, times, pids, a wish to be rescheduled, addresses.
 CHANGING = (

@@ -15,8 +15,8 @@ from tracing.buffer.ringbuffer import Event, RingBuffer, Shared, SharedWord
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.tracer import NopTracer, Tracer
 
-CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc")
-CLOCKS_4_1 = ("local", "global", "counter", "uptime", "perf", "mono", "x86-tsc")
+CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")
+CLOCKS_4_1 = ("local", "global", "counter", "uptime", "perf", "mono")
 PIPE_KEY = ("trace_pipe",)
 ENTRY_WAITERS, FULL_WAITERS = 1, 2  # bits of `pipe_waiters`
 USER_STACK_ENTRIES = 8  # FTRACE_STACK_ENTRIES
@@ -62,6 +62,7 @@ class TraceArray(Columns, Shared):
         self.clocks: tuple[str, ...] = CLOCKS_6_1 if board.features.dynamic_events else CLOCKS_4_1
         if not board.features.clock_tai:
             self.clocks = tuple(name for name in self.clocks if name != "tai")
+        self.clocks += self.host.arch.traces.own_clocks
         self.clock = "local"
         self.count = 0  # of the counter clock
         self.full_waiters: dict[int, int] = {}  # by CPU: how much of the pages, in percent, the first of them waits for

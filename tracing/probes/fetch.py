@@ -40,13 +40,17 @@ class FetchContext:
         raise NotImplementedError
 
     def read(self, addr: int, size: int, user: bool) -> bytes:
-        """probe_mem_read(): kernel memory, and user memory where asked for or where the address can only be that."""
+        """probe_mem_read(): kernel memory, and user memory where asked for or where the address can only be that.
+
+        Where both count from 0 (s390x: no ARCH_HAS_NON_OVERLAPPING_ADDRESS_SPACE), no address can only be that.
+        """
         addr &= (1 << 8 * self.board.word) - 1
         if not user and self.kernel:
             try:
                 return self.mem.read(addr, size)
             except Fault:
-                pass
+                if self.host.arch.map.text_base < self.host.arch.map.user_end:
+                    raise
         memory = self.host.user_mem()
         if memory is None:
             raise Fault(addr)
