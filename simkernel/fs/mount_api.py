@@ -39,6 +39,7 @@ from simkernel.fs.namespace import (
     writers_on,
 )
 from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
+from simkernel.fs.open import close_fd
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
@@ -56,6 +57,10 @@ def _at(k: FsKernel, dfd: int, name: int, follow: bool, empty: bool) -> Path:
 @syscall("open_tree", "int dfd, const char *filename, unsigned flags", source="fs/namespace.c", since="5.2")
 def sys_open_tree(k: FsKernel, dfd: int, filename: int, flags: int) -> Body:
     """A descriptor of a mount, or of a copy that is attached nowhere.  EINVAL, EPERM."""
+    return (yield from _open_tree(k, dfd, filename, flags))
+
+
+def _open_tree(k: FsKernel, dfd: int, filename: int, flags: int) -> Body:
     known = AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | OPEN_TREE_CLONE | O_CLOEXEC
     if flags & ~known or flags & (AT_RECURSIVE | OPEN_TREE_CLONE) == AT_RECURSIVE:
         return -EINVAL
@@ -154,29 +159,70 @@ def sys_mount_setattr(k: FsKernel, dfd: int, path: int, flags: int, uattr: int, 
     """Flags and propagation of a mount, or of a whole tree at once or not at all.  EINVAL, E2BIG, EPERM, EBUSY."""
     if flags & ~(AT_EMPTY_PATH | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT):
         return -EINVAL
+    refused = yield from _may_set(k, usize)
+    if refused:
+        return refused
+    wanted = _wanted(k, uattr, usize)
+    if wanted is None:
+        return 0
+    where = _at(k, dfd, path, not flags & AT_SYMLINK_NOFOLLOW, bool(flags & AT_EMPTY_PATH))
+    return _do_mount_setattr(k, where, *wanted, recursive=bool(flags & AT_RECURSIVE))
+
+
+def _may_set(k: FsKernel, usize: int) -> Body:
+    """The first questions of wants_mount_setattr().  E2BIG, EINVAL, EPERM."""
     if usize > PAGE_SIZE:
         return -E2BIG
     if usize < MOUNT_ATTR_SIZE_VER0:
         return -EINVAL
-    if not (yield from may_mount(k)):
-        return -EPERM
+    return 0 if (yield from may_mount(k)) else -EPERM
+
+
+def _wanted(k: FsKernel, uattr: int, usize: int) -> tuple[MountKattr, bool] | None:
+    """wants_mount_setattr(): what is to change, and whether ids are; None for nothing.  E2BIG, EINVAL, EFAULT, EBADF."""
     raw, order = k.usercopy.copy_from_user(uattr, usize), "<" if k.mem.byteorder == "little" else ">"
     if any(raw[MOUNT_ATTR_SIZE_VER0:]):
-        return -E2BIG
+        raise KernelError(E2BIG)
     attr_set, attr_clr, propagation, userns_fd = struct.unpack_from(order + "4Q", raw)
     if not attr_set and not attr_clr and not propagation:
-        return 0
+        return None
     if propagation and propagation not in pnode.KINDS:
-        return -EINVAL
+        raise KernelError(EINVAL)
     if (attr_set | attr_clr) & ~SETATTR_FLAGS:
+        raise KernelError(EINVAL)
+    return MountKattr(attr_set, attr_clr, propagation), _check_idmap(k, attr_set, attr_clr, userns_fd)
+
+
+@syscall("open_tree_attr", "int dfd, const char *filename, unsigned flags, struct mount_attr *uattr, size_t usize",
+         source="fs/namespace.c", since="6.15")  # fmt: skip
+def sys_open_tree_attr(k: FsKernel, dfd: int, filename: int, flags: int, uattr: int, usize: int) -> Body:
+    """open_tree(2), and mount_setattr(2) of what it opened.  EINVAL, EPERM and those of both."""
+    if not uattr and usize:
         return -EINVAL
-    attr = MountKattr(attr_set, attr_clr, propagation)
-    idmap = _check_idmap(k, attr_set, attr_clr, userns_fd)
-    where = _at(k, dfd, path, not flags & AT_SYMLINK_NOFOLLOW, bool(flags & AT_EMPTY_PATH))
-    return _do_mount_setattr(k, where, attr, bool(flags & AT_RECURSIVE), idmap)
+    fd = yield from _open_tree(k, dfd, filename, flags)
+    if fd < 0 or not uattr:
+        return int(fd)
+    error = yield from _set_opened(k, fd, bool(flags & AT_RECURSIVE), uattr, usize)
+    if error < 0:
+        yield from close_fd(k, fd)
+        return int(error)
+    return int(fd)
 
 
-def _do_mount_setattr(k: FsKernel, where: Path, attr: MountKattr, recursive: bool, idmap: bool) -> int:
+def _set_opened(k: FsKernel, fd: int, recursive: bool, uattr: int, usize: int) -> Body:
+    refused = yield from _may_set(k, usize)
+    if refused:
+        return refused
+    try:
+        wanted = _wanted(k, uattr, usize)
+        if wanted is None:
+            return 0
+        return _do_mount_setattr(k, k.vfs.file_of(k, k.current, fd).f_path, *wanted, recursive=recursive)
+    except KernelError as error:
+        return -error.errno
+
+
+def _do_mount_setattr(k: FsKernel, where: Path, attr: MountKattr, idmap: bool, recursive: bool) -> int:
     mounts, mnt = k.vfs.mounts, where.mnt
     if where.dentry is not mnt.mnt_root:
         return -EINVAL
