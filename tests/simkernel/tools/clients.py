@@ -2,7 +2,8 @@
 
 Each case is a shell command and what its output has to show.  For perf and trace-cmd the patterns hold for what the same
 command printed on Debian's real 6.1 (tests/data/tracing/clients_6_1.txt; test_clients.py checks that); bpftrace's tools run
-beside a small workload and have to show it.  With WORD only the cases that contain it run, and nothing is written.
+beside a small workload and have to show it.  With WORD only the cases that contain it run, and nothing is written; with --page WORD
+their rows are, and the other rows stay those of their last run.
 """
 
 from __future__ import annotations
@@ -68,6 +69,13 @@ COMPARED = (
     Case("trace-cmd list -e sched:sched_sw -F", (r"name: sched_switch\nID: 319\n", r"name: sched_swap_numa\nID: 302\n")),
     Case("trace-cmd record -e sched:sched_process_exec -o /tmp/t.dat /usr/bin/true; trace-cmd report -i /tmp/t.dat",
          (r"true-\d+ +\[000\] +[\d.]+: sched_process_exec: +filename=/usr/bin/true pid=\d+ old_pid=\d+",)),
+    Case("trace-cmd record -e sched:sched_switch -o /tmp/t.dat sleep 0.1 > /dev/null; trace-cmd hist -i /tmp/t.dat | head -20",
+         (r"%[\d.]+ +\(\d+\) sleep +sched_switch #\d", r"%[\d.]+ +\(0\) <idle> +sched_switch #\d", r"--- \*sched_switch\*")),
+    Case("trace-cmd start -e syscalls:sys_enter_openat; cat /etc/hostname > /dev/null; trace-cmd stop; trace-cmd show | grep cat- | head -3; "
+         "trace-cmd stat | head -20; trace-cmd reset; trace-cmd stat",
+         (r"cat-\d+ +\[000\] \S+ +[\d.]+: sys_openat\(dfd: ffffff9c, filename: \w+, flags: 80000, mode: 0\)",
+          r"Individual events:\n    syscalls\n        sys_enter_openat", r"Buffer total size in kilobytes:\n   1410", r"Tracing is disabled",
+          r"All disabled", r"Tracing is enabled")),
     Case("trace-cmd snapshot -s; trace-cmd snapshot | head -5", (r"\* Snapshot is allocated \*",)),
 )  # fmt: skip
 WORK = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /etc/hostname; sleep 0.05; sh -c 'kill -0 $$'; sync; busybox nc -l -p 77 -e true & sleep 0.05; busybox nc 127.0.0.1 77 < /dev/null; perl -e '$t = pack(q(qq), 0, 5e7); syscall(35, $t, 0)'"
@@ -130,16 +138,29 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def shown_command(case: Case) -> str:
+    """As the table has it."""
+    return case.command.split(" > /tmp/out")[0] if ".bt >" in case.command else case.command
+
+
+def merged(rows: list[str]) -> list[str]:
+    """These rows, and those of the page for the other cases, in the order of the cases."""
+    known = {row.split("` |", 1)[0]: row for row in [*PAGE.read_text().splitlines(), *rows] if row.startswith("| `")}
+    keys = (f"| `{cell(shown_command(case))}" for case in cases())
+    return [known[key] for key in keys if key in known]
+
+
 def main() -> None:
     """Run, and write the page."""
-    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    merging = sys.argv[1:2] == ["--page"]
+    word = "".join(sys.argv[1 + merging : 2 + merging])
     rows, right = [], 0
     chosen = [case for case in cases() if word in case.command]
     for case in chosen:
         text, seconds = run(case)
         left = missing(case, text)
         right += not left
-        name = case.command.split(" > /tmp/out")[0] if ".bt >" in case.command else case.command
+        name = shown_command(case)
         result = "as shown" if not left else f"without `{cell(left[0])}`"
         if len(case.shown) > 8:
             shown, result = f"{len(case.shown)} lines `N: ...: Ok`", result if len(left) < 2 else f"{len(left)} not"
@@ -149,9 +170,12 @@ def main() -> None:
         print(name[:60], result, f"{seconds:.0f} s", flush=True)
         if word:
             print(text)
-    if not word:
+    if merging:
+        rows = merged(rows)
+        right = sum("| as shown |" in row for row in rows)
+    if merging or not word:
         table = ["| command | shown | result | seconds |", "|---|---|---|---|", *rows]
-        PAGE.write_text(HEAD + f"{right} of {len(chosen)} show all of it.\n\n" + "\n".join(table) + "\n")
+        PAGE.write_text(HEAD + f"{right} of {len(rows)} show all of it.\n\n" + "\n".join(table) + "\n")
 
 
 if __name__ == "__main__":
