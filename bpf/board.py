@@ -147,6 +147,9 @@ class Bpf:
         self.sysctl_names: dict[
             int, str
         ] = {}  # struct bpf_sysctl_kern -> "net.ipv4.ip_forward", while programs look at it
+        self.walks: dict[
+            int, Iterator[int]
+        ] = {}  # iterators that programs have open, by their places -> what is still to come
         self.timers: dict[int, ValueTimer] = {}  # struct bpf_timer address -> timer
         self.prog_class: type[Prog] | None = None  # another BpfProg, for runs with every check on
         # For who walks the verifier's path: bpf/verifier/api.py.

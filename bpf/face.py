@@ -27,6 +27,7 @@ from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.layout import KernelLayout
 from bpf.socket_face import SocketHost
+from bpf.walk_face import Walks
 from tracing.face import KernelMem, SymbolTable
 
 Detach = Callable[[], None]
@@ -519,6 +520,10 @@ class BpfHost(Protocol):
     @property
     def sockets(self) -> SocketHost | None:
         """None: this machine has no network."""
+
+    @property
+    def walks(self) -> Walks | None:
+        """None: this machine has no tasks to walk over."""
 
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND of the classic interpreter: bytes of a packet in network order, -1 beyond its end."""

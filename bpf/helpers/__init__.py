@@ -185,6 +185,7 @@ MODULES = (
     "arena",
     "kernel_objects",
     "session",
+    "walks",
     "ringbuf",
     "perf",
     "storage",

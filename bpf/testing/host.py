@@ -296,6 +296,10 @@ class TestHost:
     def sockets(self) -> None:
         """There is no network."""
 
+    @property
+    def walks(self) -> None:
+        """There is one task only."""
+
     def cgroup_parent(self, address: int) -> int:
         return 0
 

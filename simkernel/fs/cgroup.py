@@ -508,6 +508,7 @@ class Cgroups:
     def put(self, task: Task, group: Cgroup) -> None:
         """Move one thread."""
         self.settle(task)
+        self.members.pop(task, None)  # it is the last of those who came
         self.members[task] = group
         set_freezing(self.k, task, group.frozen_wanted)
         self.publish(group)
@@ -566,6 +567,8 @@ class Cgroups:
         ):  # fmt: skip
             mirror.struct("struct cgroup").set(group.addr, member, value)
         mirror.struct("struct kernfs_node").set(node, "priv", group.addr)
+        if group.parent is not None:
+            mirror.struct("struct cgroup").set(group.addr, "self.parent", group.parent.addr)  # the state lies first
         self.at[group.addr] = group
         group.css_set = mirror.struct("struct css_set").new(
             {"dfl_cgrp": group.addr, "nr_tasks": 1, "refcount.refs.counter": 1}

@@ -57,6 +57,7 @@ from simkernel.observe.iterators import Iterators, IterFile
 from simkernel.observe.multi import FileOfProbes, MultiProbes
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.perf_files import event_of_fd
+from simkernel.observe.walks import KernelWalks
 from simkernel.observe.xdp import XdpPrograms
 from tracing.perf.event import PerfEvent
 from tracing.probes.event import ProbeEvent
@@ -91,6 +92,7 @@ class BpfSide(ABC):
     bpf: Bpf
     attachments: Attachments
     multi: MultiProbes
+    walks: KernelWalks
     iterators: Iterators
     xdp: XdpPrograms
     kernel_btf: KernelBtf

@@ -35,6 +35,7 @@ from simkernel.observe.iterators import Iterators
 from simkernel.observe.multi import MultiProbes
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.sockets import Sockets
+from simkernel.observe.walks import KernelWalks
 from simkernel.observe.xdp import XdpPrograms
 from tracing.face import (
     TRACE_FLAG_HARDIRQ,
@@ -95,6 +96,7 @@ class Host(BpfSide):
         self.kernel_btf = KernelBtf(self.k, tracing, self.percpu)
         self.attachments = Attachments(self.k, self.bpf, tracing, self.override_return)
         self.multi = MultiProbes(self.k, self.bpf, tracing)
+        self.walks = KernelWalks(self.k)
         self.link_tracepoints()
         self.declare_syscalls()
         self.hook_perf()
