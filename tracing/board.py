@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from arch.abi.errno import EINVAL
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.abi.time import TICK_NSEC
-from arch.abi.version import KernelVersion
+from arch.abi.version import KernelVersion, newest
 from arch.errors import KernelError
 from tracing import features as feature_table
 from tracing.face import TraceHost
@@ -64,6 +64,7 @@ class Board:
     def __init__(self, host: TraceHost) -> None:
         self.host = host
         self.features = feature_table.features(host.version)
+        self.user_stack_type, self.bputs_type, self.raw_data_type = newest(feature_table.ENTRY_TYPES, host.version)
         model = host.arch.model
         self.preempt_count = host.arch.traces.counts_preemption(host.version)
         self.depth_mask = (

@@ -24,8 +24,11 @@ WITHOUT = {"5.10": ("HIST_TRIGGERS", "SYNTH_EVENTS")}
 ONLY = {"RING_BUFFER_ALLOW_SWAP": ("5.10",)}
 
 
+# (first version, numbers of TRACE_USER_STACK, TRACE_BPUTS and TRACE_RAW_DATA): 21e92806d39c put a type of the function graph before them
+ENTRY_TYPES = (("6.13", (13, 15, 19)), (None, (12, 14, 18)))
+
 # (first version, number of the first event): what has an entry type of its own lies before it (kernel/trace/trace.h)
-FIRST_EVENT = (("5.14", 20), ("5.13", 18), ("4.9", 17), (None, 16))
+FIRST_EVENT = (("6.13", 21), ("5.14", 20), ("5.13", 18), ("4.9", 17), (None, 16))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from arch.symbols import Symbols
 from simkernel.recording.model import Events
 from simkernel.recording.rows import Event, EventFormat, Frame, Stack, Value
 from simkernel.recording.symbols import kernel_frames
-from tracing.buffer.columns import TRACE_BPRINT, TRACE_BPUTS, TRACE_PRINT, TRACE_RAW_DATA, TRACE_STACK, TRACE_USER_STACK
+from tracing.buffer.columns import TRACE_BPRINT, TRACE_PRINT, TRACE_STACK
 from tracing.buffer.ringbuffer import Event as Record
 from tracing.buffer.ringbuffer import PageCopies, RingBuffer
 from tracing.buffer.trace import TraceArray
@@ -21,7 +21,6 @@ from tracing.record.event import TraceEvent
 from tracing.record.fields import BASE_TYPES, Field, RecordReader
 from tracing.system import Tracing
 
-TEXTS = (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS)
 Symbolize = Callable[[int], Frame]
 
 
@@ -31,6 +30,7 @@ class Decoder:
     def __init__(self, tracing: Tracing, kernel_frame: Symbolize) -> None:
         self.tracing = tracing
         self.array: TraceArray = tracing.trace_array
+        self.board = tracing.board
         self.order = tracing.board.byteorder
         self.word = tracing.board.word
         self.frame = kernel_frame
@@ -69,7 +69,7 @@ class Decoder:
             out.append(event)
             kind = int.from_bytes(record.data[:2], self.order)
             before = last.get(record.cpu)
-            if kind not in (TRACE_STACK, TRACE_USER_STACK):
+            if kind not in (TRACE_STACK, self.board.user_stack_type):
                 last[record.cpu] = event
             elif before is not None and before.pid == event.pid:
                 callers = event.fields["caller"]
@@ -139,9 +139,10 @@ class Decoder:
         def raw_data(data: bytes) -> dict[str, Value]:
             return {"id": int.from_bytes(data[8:12], order), "buf": tuple(data[12:])}
 
-        if kind in TEXTS:
+        board = self.board
+        if kind in (TRACE_PRINT, TRACE_BPRINT, board.bputs_type):
             return text
-        special = {TRACE_STACK: stack, TRACE_USER_STACK: user_stack, TRACE_RAW_DATA: raw_data}
+        special = {TRACE_STACK: stack, board.user_stack_type: user_stack, board.raw_data_type: raw_data}
         if kind in special:
             return special[kind]
         return self._by_format(event.fields) if event is not None else lambda data: {}

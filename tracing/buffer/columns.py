@@ -23,7 +23,7 @@ from tracing.face import (
 
 # enum trace_type: entries that are no events
 TRACE_FN, TRACE_CTX, TRACE_WAKE, TRACE_STACK, TRACE_PRINT, TRACE_BPRINT = 1, 2, 3, 4, 5, 6
-TRACE_GRAPH_RET, TRACE_GRAPH_ENT, TRACE_USER_STACK, TRACE_BPUTS, TRACE_RAW_DATA = 10, 11, 12, 14, 18
+TRACE_GRAPH_RET, TRACE_GRAPH_ENT = 10, 11  # what follows differs by version: Board
 
 COUNTER_CLOCKS = ("counter", "x86-tsc")
 
@@ -61,7 +61,11 @@ class Columns:
         """The entry with its context columns; several lines for a stack."""
         options = self.options
         kind = int.from_bytes(event.data[:2], self.board.byteorder)
-        if options["printk-msg-only"] and options["trace_printk"] and kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
+        if (
+            options["printk-msg-only"]
+            and options["trace_printk"]
+            and kind in (TRACE_PRINT, TRACE_BPRINT, self.board.bputs_type)
+        ):
             return self.entry_text(event.data)
         if options["bin"] or options["hex"] or options["raw"]:
             return self.undecoded(event, kind)
@@ -100,13 +104,13 @@ class Columns:
         line = self.board.lines.get(kind)
         if line is not None:
             return line(data)
-        if kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
+        if kind in (TRACE_PRINT, TRACE_BPRINT, self.board.bputs_type):
             return self._print_text(data)
         if kind == TRACE_STACK:
             return self._stack_text(data)
-        if kind == TRACE_USER_STACK:
+        if kind == self.board.user_stack_type:
             return self._user_stack_text(data)
-        if kind == TRACE_RAW_DATA:
+        if kind == self.board.raw_data_type:
             number = int.from_bytes(data[8:12], self.board.byteorder)
             return f"# {number:x} buf:" + "".join(f" {byte:02x}" for byte in data[12:]) + "\n"
         return f"Unknown type {kind}\n"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from arch.abi.errno import EBUSY, EINVAL, ENODEV
 from arch.errors import KernelError
 from tracing.board import Board, ErrorLog
-from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, TRACE_USER_STACK, Columns, counted
+from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, Columns, counted
 from tracing.buffer.ringbuffer import Event, RingBuffer, Shared, SharedWord
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.tracer import NopTracer, Tracer
@@ -204,7 +204,7 @@ class TraceArray(Columns, Shared):
             return
         _, user = host.callchains(host.caller_regs(), USER_STACK_ENTRIES)
         chain = (user + [0] * USER_STACK_ENTRIES)[:USER_STACK_ENTRIES]
-        head = self.header_like(TRACE_USER_STACK, event) + host.current_tgid().to_bytes(4, order)
+        head = self.header_like(self.board.user_stack_type, event) + host.current_tgid().to_bytes(4, order)
         self.write(head.ljust(8 + word, b"\0") + b"".join(addr.to_bytes(word, order) for addr in chain))
 
     # Which tasks' events

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import EBADF, EINVAL
 from arch.errors import KernelError
-from tracing.buffer.columns import TRACE_PRINT, TRACE_RAW_DATA
+from tracing.buffer.columns import TRACE_PRINT
 from tracing.buffer.trace import TraceArray
 from tracing.files.nodes import File, OpenFile
 from tracing.record.event import TraceEvent
@@ -118,7 +118,7 @@ class Markers:
         size = (
             COMMON_SIZE + ID_SIZE + max(count, len(FAULTED) + ID_SIZE)
         )  # struct raw_data_entry counts its number, too
-        if not self.array.write(padded(self.board.header_of(TRACE_RAW_DATA) + data, size)):
+        if not self.array.write(padded(self.board.header_of(self.board.raw_data_type) + data, size)):
             raise KernelError(EBADF, "the buffer is not recording")
 
 
