@@ -164,6 +164,9 @@ class FakeHost:
     def set_return_handler(self, handler, native=None):
         self.return_handler = handler
 
+    def namespace_files(self, task):
+        return [(4, 0xF0000000 + index) for index in range(7)]
+
     def task_number(self, task):
         return int(task.removeprefix("task"))
 
