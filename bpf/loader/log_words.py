@@ -9,6 +9,7 @@ from bpf.btf import Btf
 from bpf.btf.ext import CoreRelo
 from bpf.loader.core_spec import parse_spec
 
+FOUND_NOTHING = "<invalid CO-RE relocation>"
 REFUSED = re.compile(r"^(\d+): [^\n]*call unknown#195896080\ninvalid func unknown#195896080\n", re.MULTILINE)
 
 
@@ -21,6 +22,6 @@ def in_loader_words(log: str, local: Btf, relocations: Iterable[tuple[int, int, 
     at = int(refused[1])
     for place, _, relo in relocations:
         if place == at:
-            words = f"{at}: <invalid CO-RE relocation>\nfailed to resolve CO-RE relocation {parse_spec(local, relo)}\n"
+            words = f"{at}: {FOUND_NOTHING}\nfailed to resolve CO-RE relocation {parse_spec(local, relo)}\n"
             return log[: refused.start()] + words + log[refused.end() :]
     return log

@@ -12,6 +12,7 @@ from bpf.explain.story import explain
 from bpf.helpers.rows import ROWS as HELPERS
 from bpf.loader.core_patch import BAD_RELO
 from bpf.loader.errors import LoadError
+from bpf.loader.log_words import FOUND_NOTHING
 from bpf.loader.object import BpfObject
 from bpf.maps.rows import MAP_TYPES
 from bpf.versions.program_types import PROGRAM_TYPES
@@ -117,6 +118,8 @@ def newer_program(text: str, obj: BpfObject, version: KernelVersion) -> Reason |
 
 def missing_helper(log: str, obj: BpfObject, text: str, version: KernelVersion) -> Reason | None:
     """A helper from later; or the place where a relocation found nothing, which reads as a helper that does not exist."""
+    if FOUND_NOTHING in log:
+        return lost_field(obj, text)
     match = UNKNOWN_HELPER.search(log)
     if match is None:
         return None

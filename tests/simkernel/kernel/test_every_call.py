@@ -41,7 +41,7 @@ def test_calls_that_are_not_there_are_named(arch):
 def test_nothing_is_named_as_missing_that_is_there(arch):
     """The lists of differences.md that say ENOSYS of calls."""
     text = (ROOT / "docs/differences.md").read_text()
-    since = re.search(r"`uretprobe`\);(.*?)have numbers", text, re.DOTALL)
+    since = re.search(r"`uprobe`\);(.*?)have numbers", text, re.DOTALL)
     old = re.search(r"Calls of old tables\*\*(.*?)ENOSYS", text, re.DOTALL)
     assert since is not None and old is not None
     claimed = set(re.findall(r"`(\w+)`", since[1] + old[1]))
