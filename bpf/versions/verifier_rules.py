@@ -127,9 +127,13 @@ class Rules:
         "6.12", "659b9ba7cb2d", "arguments that are pointers are read as a whole; of 6.13"
     )
     struct_arguments: bool = since("6.1", "720e6a435194", "functions attached to may take small structures by value")
+    other_pointer_arguments: bool = since("7.2", "-", "a pointer to no structure, as argument, is a number")
+    union_arguments: bool = since("7.2", "-", "arguments may be unions by value")
+    untrusted_devices: bool = since("7.2", "-", "hooks that make and free a block device have one that is not whole")
+    elements_resolved: bool = since("6.12", "-", "elements of an array may be typedefs of structures")
+    flexible_numbers: bool = since("6.1", "2569c7b8726f", "arrays of numbers at a structure's end are read; of 6.4")
     int_pointer_arguments: bool = since("5.18", "bb6728d75611", "a pointer to a number, as argument, is a number")
     sleepable_kprobes: bool = since("6.0", "64ad7556c75e", "programs at uprobes may sleep")
-    sleepable_lsm_hooks: bool = since("5.11", "423f16108c9d", "most security hooks may sleep, not one")
     writable_tp_is_tracing: bool = since("6.0", "21e14bdffad4", "raw_tracepoint_writable programs are tracing programs")
 
     ranges_refined: bool = since(
@@ -218,7 +222,6 @@ class Rules:
     lsm_return_range: bool = since(
         "6.12", "5d99e198be27", "programs at security hooks return 0 or an errno, and see such"
     )
-    lsm_disabled_hooks: bool = since("6.12", "28ead3eaabc1", "hooks with other results than an errno take no programs")
 
     lone_ids_cleared: bool = since("6.18", "-", "at a checkpoint a number that nothing shares its id with loses it")
 

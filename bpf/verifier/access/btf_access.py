@@ -50,7 +50,7 @@ def check_place(env: Env, regno: int, off: int) -> None:
     """Where every version lets nobody look: before it, at an unknown place, in another address space."""
     v = env.regs[regno].value
     name = v.raw1.name_of(v.raw2)
-    if off < 0:
+    if off < 0 and (v.var_off == (0, 0) or not env.rules.offsets_in_bounds):
         env.reject(EACCES, f"R{regno} is ptr_{name} invalid negative access: off={off}")
     if v.var_off != (0, 0):
         where = tnum_text(v.var_off)

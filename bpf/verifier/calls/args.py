@@ -250,7 +250,7 @@ def _check_object(
         return
     if compatible[: len(_MEMORY_6_3)] == _MEMORY_6_3:
         if not arg_type & MEM_RDONLY:
-            name = f"{helper_name(env, meta.func_id)}#{meta.func_id}"
+            name = helper_name(env, meta.func_id)
             env.reject(EACCES, f"{name}() may write into memory pointed by R{regno} type={env.type_name(v.type)}")
         return
     if v.type in _STRUCTS:
@@ -301,6 +301,8 @@ def _check_btf_type(env: Env, v: Value, regno: int, arg_type: int, btf_name: str
         env.verbose("verifier internal error:")
         env.reject(EACCES, f"R{regno} has non-overwritten BPF_PTR_POISON type")
     wanted = env.vmlinux.find(btf_name, Kind.STRUCT)
+    if env.rules.offsets_in_bounds:
+        check_ptr_off_reg(env, v, regno, True)
     if not btf_struct_ids_match(env, v.raw1, v.raw2, v.off, env.vmlinux, wanted, strict):
         name = v.raw1.name_of(v.raw2)
         env.reject(EACCES, f"R{regno} is of type {name} but {btf_name} is expected")

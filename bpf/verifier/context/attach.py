@@ -26,24 +26,6 @@ _TRAMPOLINE_ATTACH: Final = frozenset(
         uapi.BPF_TRACE_FEXIT,
     }
 )
-_FIRST_SLEEPABLE_HOOK: Final = ("bpf_lsm_bprm_committed_creds",)
-_DISABLED_HOOKS: Final = frozenset(
-    f"bpf_lsm_{name}"
-    for name in [
-        "vm_enough_memory",
-        "inode_need_killpriv",
-        "inode_getsecurity",
-        "inode_listsecurity",
-        "inode_copy_up_xattr",
-        "getselfattr",
-        "getprocattr",
-        "setprocattr",
-        "key_getsecurity",
-        "audit_rule_match",
-        "xfrm_decode_session",
-        "ismaclabel",
-    ]
-)
 _MAY_SLEEP: Final = (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_KPROBE)
 
 
@@ -67,9 +49,6 @@ def check_attach_btf_id(env: Env) -> None:
     if kind not in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_EXT):
         return
     name, proto = _check_target(env)
-    if kind == uapi.BPF_PROG_TYPE_LSM and env.rules.lsm_disabled_hooks and name in _DISABLED_HOOKS:
-        name = env.vmlinux.name_of(env.request.attach_btf_id)
-        env.reject(EINVAL, f"attach_btf_id {env.request.attach_btf_id} points to disabled hook {name}")
     env.facts.attach_func_proto = proto
     env.facts.attach_func_name = name
     target = env.attach_prog
@@ -106,12 +85,16 @@ _ERROR_INJECTABLE: Final = frozenset(
 )
 
 
-_NO_LSM_HOOKS: Final = frozenset(
+_NO_LSM_HOOKS: Final = frozenset(  # of all versions
     {
         "bpf_lsm_find_cgroup_shim",
         "bpf_lsm_func_proto",
+        "bpf_lsm_get_retval_range",
+        "bpf_lsm_has_d_inode_locked",
+        "bpf_lsm_hook_returns_errno",
         "bpf_lsm_init",
         "bpf_lsm_is_sleepable_hook",
+        "bpf_lsm_is_trusted",
         "bpf_lsm_verify_prog",
     }
 )
@@ -170,7 +153,7 @@ def _check_lsm(env: Env, name: str) -> None:
     if not env.request.gpl_compatible:
         env.reject(EINVAL, "LSM programs must have a GPL compatible license")
     btf_id = env.request.attach_btf_id
-    if name in attach_rules.DISABLED_LSM_HOOKS:
+    if name in attach_rules.disabled_lsm_hooks(env.version):
         env.reject(EINVAL, f"attach_btf_id {btf_id} points to disabled hook {name}")
     if not name.startswith("bpf_lsm_") or name in _NO_LSM_HOOKS:
         env.reject(EINVAL, f"attach_btf_id {btf_id} points to wrong type name {name}")
@@ -358,8 +341,7 @@ def _check_sleepable(env: Env, name: str) -> None:
         fine = name not in attach_rules.NON_SLEEPABLE_ERROR_INJECT and is_error_injectable(env, name)
         fine = fine or (name in _SLEEPING_TARGETS and env.rules.test_function_sleeps)
     else:
-        hooks = attach_rules.SLEEPABLE_LSM_HOOKS if env.rules.sleepable_lsm_hooks else _FIRST_SLEEPABLE_HOOK
-        fine = kind == uapi.BPF_PROG_TYPE_LSM and name in hooks
+        fine = kind == uapi.BPF_PROG_TYPE_LSM and name in attach_rules.sleepable_lsm_hooks(env.version)
     if not fine:
         env.reject(EINVAL, f"{name} is not sleepable")
 
@@ -398,7 +380,7 @@ def check_func_model(env: Env, btf: Btf, proto: BtfType | None, name: str) -> No
         if i == nargs - 1 and param.type == 0:
             reject("with variable args is unsupported.")
         size, t = _type_size(btf, param.type)
-        if size < 0 or size > 16:
+        if size < 0 or size > 16 or (t.kind is Kind.STRUCT and not env.rules.struct_arguments):
             reject(f"arg{i} type {kind_text(t)} is unsupported.")
         if size == 0:
             reject("has malformed void argument.")

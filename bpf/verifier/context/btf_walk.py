@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL
+from arch.abi.limits import U32_MAX
 from arch.records import dataclass
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, ENUMS, MODIFIERS, SIZED, Btf, BtfType, Kind
@@ -134,7 +135,7 @@ class Step:
     member: str = ""  # that holds the pointer found
 
 
-def _flexible_array(btf: Btf, t: BtfType, off: int) -> tuple[BtfType, int] | None:
+def _flexible_array(btf: Btf, t: BtfType, off: int, numbers: bool) -> tuple[BtfType, int] | None:
     """Beyond the end of a struct whose last member is `x[0]`: (element type, offset in the element)."""
     if not t.members:
         return None
@@ -147,7 +148,7 @@ def _flexible_array(btf: Btf, t: BtfType, off: int) -> tuple[BtfType, int] | Non
         return None
     elem = btf.resolved(array.type)
     if elem.kind is Kind.INT:
-        return elem, 0
+        return (elem, 0) if numbers else None
     if elem.kind not in COMPOSITES or not elem.size:
         return None
     return elem, (off - start) % elem.size
@@ -166,17 +167,18 @@ def _pointer_tag(btf: Btf, target: int, tags: Mapping[str, int] = _TAGS) -> int:
 def btf_struct_walk(
     env: Env, btf: Btf, type_id: int, off: int, size: int, flag: int = 0, flexible: bool = True
 ) -> Step:
-    """Find the member at an offset; descends into structs that do not begin there, not into typedefs: elements of arrays may be some."""
-    t = btf[type_id]
+    """Find the member at an offset; descends into structs that do not begin there."""
+    t = btf.resolved(type_id) if env.rules.elements_resolved else btf[type_id]
     while True:
         if t.kind not in COMPOSITES:
             env.reject(EINVAL, f"Type '{shown_name(t.name)}' is not a struct")
         if t.kind is Kind.UNION and len(t.members) != 1 and env.rules.unions_untrusted:
             flag |= PTR_UNTRUSTED  # who knows which of the members it is
-        if off + size > t.size:
-            beyond = _flexible_array(btf, t, off) if flexible else None
+        if (off + size) & U32_MAX > t.size:  # compared unsigned: below zero is beyond
+            where = off & U32_MAX
+            beyond = _flexible_array(btf, t, where, env.rules.flexible_numbers) if flexible else None
             if beyond is None:
-                env.reject(EACCES, f"access beyond struct {shown_name(t.name)} at off {off} size {size}")
+                env.reject(EACCES, f"access beyond struct {shown_name(t.name)} at off {where} size {size}")
             if beyond[0].kind is Kind.INT:
                 return Step(WALK_SCALAR)
             t, off = beyond
@@ -302,8 +304,10 @@ def is_prog_ctx_type(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: 
 
 def _ctx_arg_idx(env: Env, btf: Btf, proto: BtfType | None, off: int) -> int:
     """Which argument lies at an offset; one more: the return value; get_ctx_arg_idx()."""
-    off &= 0xFFFFFFFF  # compared unsigned: below zero is beyond the last argument
-    if proto is None or not env.rules.struct_arguments:
+    if not env.rules.struct_arguments:
+        return off // 8 & U32_MAX
+    off &= U32_MAX  # compared unsigned: below zero is beyond the last argument
+    if proto is None:
         return off // 8
     at = 0
     for i, param in enumerate(proto.params):
@@ -335,7 +339,7 @@ def btf_ctx_access(env: Env, off: int, size: int, info: AccessInfo) -> bool:
         params = params[1:]
         nr_args -= 1
     if arg > nr_args:
-        env.verbose(f"func '{name}' doesn't have {arg + 1}-th argument\n")
+        env.verbose(f"func '{name}' doesn't have {(arg + 1) & U32_MAX}-th argument\n")
         return False
     if arg == nr_args:
         type_id = _return_value(env, btf, proto, arg)
@@ -349,9 +353,11 @@ def btf_ctx_access(env: Env, off: int, size: int, info: AccessInfo) -> bool:
     t = btf[btf.skip(type_id)]
     if is_small_int(t) or is_any_enum(t) or (t.kind is Kind.STRUCT and env.rules.struct_arguments):
         return True
+    if t.kind is Kind.UNION and env.rules.union_arguments:
+        return True
     if t.kind is not Kind.PTR:
         env.verbose(
-            f"func '{name}' arg{arg} '{shown_name(t.name)}' has type {kind_text(t)}. Only pointer access is allowed\n"
+            f"func '{name}' arg{arg} '{shown_name('' if t.kind is Kind.VOID else t.name)}' has type {kind_text(t)}. Only pointer access is allowed\n"
         )
         return False
     if size != 8 and env.rules.pointer_arguments_whole:
@@ -384,7 +390,8 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
             info.reg_type = known.reg_type
             return True
     target_type = btf.resolved(pointer.type)
-    number = target_type.kind is Kind.INT and (env.rules.int_pointer_arguments or target_type.name == "char")
+    number = target_type.kind is Kind.INT if env.rules.int_pointer_arguments else _is_string(btf, pointer)
+    number = number or (env.rules.other_pointer_arguments and target_type.kind not in COMPOSITES)
     if pointer.type == 0 or number:
         return True  # void *, strings and pointers to numbers are plain numbers here
     for known in env.facts.ctx_arg_info:
@@ -395,12 +402,10 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
             info.reg_type, info.btf, info.btf_id = known.reg_type, env.vmlinux, known.btf_id
             return True
     info.reg_type = PTR_TO_BTF_ID
+    odd = ""
     if env.rules.trusted_pointers:
         info.reg_type |= _trust_of_argument(env, arg)
         odd = _oddity(env, arg)
-        if odd == MAY_BE_ERRNO:
-            info.reg_type = SCALAR_VALUE
-            return True
         info.reg_type |= PTR_MAYBE_NULL if odd == MAY_BE_NULL else 0
     target = env.request.attach_prog
     if target is not None:
@@ -414,7 +419,18 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
         env.verbose(f"func '{name}' arg{arg} type {kind_text(t)} is not a struct\n")
         return False
     env.verbose(f"func '{name}' arg{arg} has btf_id {info.btf_id} type {kind_text(t)} '{shown_name(t.name)}'\n")
+    if odd == MAY_BE_ERRNO:
+        env.verbose(f"marking pointer arg{arg} as scalar as it may encode error")
+        info.reg_type = SCALAR_VALUE
     return True
+
+
+def _is_string(btf: Btf, pointer: BtfType) -> bool:
+    """is_string_ptr(): to a char with or without sign, perhaps constant; not by another name."""
+    t = btf[pointer.type]
+    if t.kind is Kind.CONST:
+        t = btf[t.type]
+    return t.kind is Kind.INT and t.size == 1
 
 
 def _trust_of_argument(env: Env, arg: int) -> int:
@@ -423,7 +439,8 @@ def _trust_of_argument(env: Env, arg: int) -> int:
     if env.prog_type == uapi.BPF_PROG_TYPE_TRACING:
         trusted = env.expected_attach_type in (uapi.BPF_TRACE_RAW_TP, uapi.BPF_TRACE_ITER)
     elif env.prog_type == uapi.BPF_PROG_TYPE_LSM:
-        trusted = env.facts.attach_func_name not in _UNTRUSTED_HOOKS
+        hook = env.facts.attach_func_name
+        trusted = hook not in _UNTRUSTED_HOOKS and not (hook in _UNTRUSTED_DEVICES and env.rules.untrusted_devices)
     flag = PTR_TRUSTED if trusted else 0
     proto = env.facts.attach_func_proto
     if proto is not None and env.rules.nullable_arguments:
@@ -445,8 +462,6 @@ def _oddity(env: Env, arg: int) -> str:
 _UNTRUSTED_HOOKS: Final = frozenset(
     f"bpf_lsm_{name}"
     for name in [
-        "bdev_alloc_security",
-        "bdev_free_security",
         "bpf_map_free",
         "bpf_prog_free",
         "file_alloc_security",
@@ -456,6 +471,7 @@ _UNTRUSTED_HOOKS: Final = frozenset(
         "task_free",
     ]
 )
+_UNTRUSTED_DEVICES: Final = ("bpf_lsm_bdev_alloc_security", "bpf_lsm_bdev_free_security")
 
 
 def _translate_to_vmlinux(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: int, info: AccessInfo) -> bool:

@@ -54,6 +54,7 @@ from bpf.verifier.domain.types import (
     PTR_TO_ARENA,
     PTR_TO_FLOW_KEYS,
     PTR_TO_MAP_VALUE,
+    PTR_TO_MEM,
     PTR_TO_PACKET,
     PTR_TO_PACKET_END,
     PTR_TO_PACKET_META,
@@ -62,6 +63,7 @@ from bpf.verifier.domain.types import (
     PTR_TO_STACK,
     PTR_TO_TCP_SOCK,
     PTR_TO_XDP_SOCK,
+    PTR_UNTRUSTED,
     SCALAR_VALUE,
     base_type,
 )
@@ -354,6 +356,9 @@ def _adjust_ptr(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Valu
             dst.assign(ptr_reg)
         else:
             v.frameno, v.ref_obj_id = dst.value.frameno, dst.value.ref_obj_id
+    if base_type(ptr.type) == PTR_TO_MEM and ptr.type & PTR_UNTRUSTED:
+        dst.value = v  # reads of it cannot fail, wherever it points
+        return
     _check_sane_offset(env, off, ptr.type)
     _check_sane_offset(env, ptr, ptr.type)
     v.set_unbounded32()

@@ -6,6 +6,9 @@ kernel/bpf/verifier.c.  The sets are by function name: ids differ from kernel to
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
 from arch.abi.errno import EINVAL, EPERM, MAX_ERRNO
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
@@ -96,28 +99,63 @@ def _functions(prefix: str, words: str) -> frozenset[str]:
 
 
 # kernel/bpf/bpf_lsm.c -----------------------------------------------------------------------------
-SLEEPABLE_LSM_HOOKS = _functions(
-    "bpf_lsm_",
-    """
-    bpf bpf_map bpf_map_alloc_security bpf_map_free_security bpf_prog bprm_check_security bprm_committed_creds
-    bprm_committing_creds bprm_creds_for_exec bprm_creds_from_file capget capset cred_prepare file_ioctl file_lock
-    file_open file_receive inet_conn_established inode_create inode_free_security inode_getattr inode_getxattr
-    inode_mknod inode_need_killpriv inode_post_setxattr inode_readlink inode_rename inode_rmdir inode_setattr
-    inode_setxattr inode_symlink inode_unlink kernel_module_request kernel_read_file kernfs_init_security key_free
-    mmap_file netlink_send path_notify release_secctx sb_alloc_security sb_eat_lsm_opts sb_kern_mount sb_mount
-    sb_remount sb_set_mnt_opts sb_show_options sb_statfs sb_umount settime socket_accept socket_bind socket_connect
-    socket_create socket_getpeername socket_getpeersec_dgram socket_getsockname socket_getsockopt socket_listen
-    socket_post_create socket_recvmsg socket_sendmsg socket_shutdown socket_socketpair syslog task_alloc
-    current_getsecid_subj task_getsecid_obj task_prctl task_setscheduler userns_create
-    """,
-)
-DISABLED_LSM_HOOKS = _functions(
-    "bpf_lsm_",
-    """
-    vm_enough_memory inode_need_killpriv inode_getsecurity inode_listsecurity inode_copy_up_xattr getprocattr
-    setprocattr key_getsecurity audit_rule_match xfrm_decode_session ismaclabel
-    """,
-)
+# What a version adds to the hooks that may sleep, and takes from them.
+_SLEEPABLE_LSM_HOOKS = {
+    "5.7": _functions("bpf_lsm_", "bprm_committed_creds"),
+    "5.11": _functions(
+        "bpf_lsm_",
+        """
+        bpf bpf_map bpf_map_alloc_security bpf_map_free_security bpf_prog bprm_check_security
+        bprm_committing_creds bprm_creds_for_exec bprm_creds_from_file capget capset cred_prepare file_ioctl file_lock
+        file_open file_receive inet_conn_established inode_create inode_free_security inode_getattr inode_getxattr
+        inode_mknod inode_need_killpriv inode_post_setxattr inode_readlink inode_rename inode_rmdir inode_setattr
+        inode_setxattr inode_symlink inode_unlink kernel_module_request kernel_read_file kernfs_init_security key_free
+        mmap_file netlink_send path_notify release_secctx sb_alloc_security sb_eat_lsm_opts sb_kern_mount sb_mount
+        sb_remount sb_set_mnt_opts sb_show_options sb_statfs sb_umount settime socket_accept socket_bind socket_connect
+        socket_create socket_getpeername socket_getpeersec_dgram socket_getsockname socket_getsockopt socket_listen
+        socket_post_create socket_recvmsg socket_sendmsg socket_shutdown socket_socketpair syslog task_alloc
+        current_getsecid_subj task_getsecid_obj task_prctl task_setscheduler userns_create
+        """,
+    ),
+    "6.12": _functions(
+        "bpf_lsm_",
+        """
+        bpf_map_create bpf_map_free bpf_prog_load bpf_token_capable bpf_token_cmd bpf_token_create bpf_token_free
+        file_post_open path_chmod path_chown path_link path_mkdir path_rename path_rmdir path_symlink path_truncate
+        path_unlink
+        """,
+    ),
+    "7.2": _functions("bpf_lsm_", "bdev_alloc_security bdev_setintegrity inode_post_removexattr inode_removexattr"),
+}
+_SLEEP_NO_MORE = {"6.12": _functions("bpf_lsm_", "inet_conn_established")}
+_DISABLED_LSM_HOOKS = {
+    "6.1": _functions(
+        "bpf_lsm_",
+        """
+        vm_enough_memory inode_need_killpriv inode_getsecurity inode_listsecurity inode_copy_up_xattr getselfattr
+        getprocattr setprocattr key_getsecurity audit_rule_match xfrm_decode_session ismaclabel
+        """,
+    ),
+    "7.2": _functions("bpf_lsm_", "file_alloc_security"),
+}
+
+
+def _until(rows: Mapping[str, frozenset[str]], version: KernelVersion) -> frozenset[str]:
+    """What the rows up to a version name."""
+    return frozenset().union(*(names for first, names in rows.items() if version.at_least(first)))
+
+
+@cache
+def sleepable_lsm_hooks(version: KernelVersion) -> frozenset[str]:
+    """Hooks whose programs may sleep: sleepable_lsm_hooks."""
+    return _until(_SLEEPABLE_LSM_HOOKS, version) - _until(_SLEEP_NO_MORE, version)
+
+
+@cache
+def disabled_lsm_hooks(version: KernelVersion) -> frozenset[str]:
+    """Hooks that take no programs: bpf_lsm_disabled_hooks."""
+    return _until(_DISABLED_LSM_HOOKS, version)
+
 
 BOOLEAN_LSM_HOOKS = _functions("bpf_lsm_", "xfrm_state_pol_flow_match audit_rule_known inode_xattr_skipcap")
 

@@ -413,9 +413,9 @@ def _d_path_allowed(prog: Program) -> bool:
 
 def _sleepable_hook(prog: Program) -> bool:
     """kernel/bpf/bpf_lsm.c:bpf_lsm_is_sleepable_hook()."""
-    from bpf.verifier.protos.attach_rules import SLEEPABLE_LSM_HOOKS
+    from bpf.verifier.protos.attach_rules import sleepable_lsm_hooks
 
-    return prog.attach_func_name in SLEEPABLE_LSM_HOOKS
+    return prog.attach_func_name in sleepable_lsm_hooks(prog.version)
 
 
 def _sk_storage_tracing_allowed(prog: Program) -> bool:

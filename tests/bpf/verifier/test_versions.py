@@ -99,6 +99,16 @@ def test_instructions_that_came_later_are_refused(version, code, off):
     assert verify(VerifyRequest(insns, 1, version=KernelVersion.parse(version))).ret == -EINVAL
 
 
+@pytest.mark.parametrize("version", ["5.10", "6.1", "6.12", "7.2"])
+def test_kernel_structures_are_walked_as_by_the_real_one(version):
+    """Arguments of tracepoints and security hooks, ten pointers deep, read and written at every kind of place; which hooks may sleep."""
+    file = read_cases(DATA / f"struct_walks_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == []
+    assert summary.errnos.equal == summary.logs.equal == len(file.rows) > 600
+
+
 # random programs of tests/oracle/programs.py, with logs and what they returned
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("name, version", [("instructions_6_12", "6.12")])
