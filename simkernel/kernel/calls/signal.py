@@ -409,20 +409,18 @@ def _tkill(k: KernelFace, tgid: int, pid: int, sig: int) -> int:
     if task is None or (tgid > 0 and task.tgid != tgid) or task.exit_state:
         raise KernelError(ESRCH)
     may_signal(k, task, sig)
-    if sig:
-        k.signals.send_thread(task, sig, SI_TKILL, pid=k.current.tgid, uid=k.current.cred.uid)
-    return 0
+    return k.signals.send_thread(task, sig, SI_TKILL, pid=k.current.tgid, uid=k.current.cred.uid)
 
 
 @syscall("tkill", "pid_t pid, int sig", source="kernel/signal.c")
 def sys_tkill(k: KernelFace, pid: int, sig: int) -> int:
-    """Send to a thread.  EINVAL, ESRCH, EPERM."""
+    """Send to a thread.  EINVAL, ESRCH, EPERM; EAGAIN: a real-time signal beyond RLIMIT_SIGPENDING."""
     return _tkill(k, 0, pid, sig)
 
 
 @syscall("tgkill", "pid_t tgid, pid_t pid, int sig", source="kernel/signal.c")
 def sys_tgkill(k: KernelFace, tgid: int, pid: int, sig: int) -> int:
-    """Send to a thread of a process.  EINVAL, ESRCH, EPERM."""
+    """Send to a thread of a process.  As tkill(2)."""
     if tgid <= 0:
         raise KernelError(EINVAL)
     return _tkill(k, tgid, pid, sig)

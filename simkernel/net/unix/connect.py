@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAFNOSUPPORT, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, EOPNOTSUPP, EPERM
+from arch.abi.errno import EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
@@ -162,15 +162,17 @@ def socketpair(k: NetKernel, family: int, type_: int, protocol: int, usockvec: i
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
     k.usercopy.copy_to_user(usockvec, k.usercopy.copy_from_user(usockvec, 8))  # the numbers are written before all else
-    if family != AF_UNIX:
-        return -EOPNOTSUPP if family in (2, 10, 16, 17) else -EAFNOSUPPORT
-    ends = []
+    ends: list[Socket] = []
     for _ in range(2):
-        address = yield k.call("__sock_create", current_net(k).addr, AF_UNIX, type_ & 0xF, protocol, 0, 0)
+        address = yield k.call("__sock_create", current_net(k).addr, family, type_ & 0xF, protocol, 0, 0)
         if k.regs.is_err(address):
+            for end in ends:
+                yield k.call("__sock_release", end.addr, 0)
             return k.regs.ptr_err(address)
         ends.append(k.net.sockets[address])
     refused = yield from may(k, "security_socket_socketpair", ends[0].addr, ends[1].addr)
+    if not refused and family != AF_UNIX:
+        refused = -EOPNOTSUPP
     if refused:
         for end in ends:
             yield k.call("__sock_release", end.addr, 0)
