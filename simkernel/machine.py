@@ -192,9 +192,13 @@ class Machine(Waiting, Unit):
         def start() -> Steps[None]:
             task = k.current
             k.exec.request = ExecRequest(AT_FDCWD, args[0], args, environment)
-            name = k.mirror.filename_memory(args[0])
-            ret = yield k.call("do_execveat_common", AT_FDCWD, name, 0, 0, 0)
-            k.mem.free(name)
+            try:
+                name = k.mirror.filename_memory(args[0])
+            except KernelError as error:
+                ret = -error.errno
+            else:
+                ret = yield k.call("do_execveat_common", AT_FDCWD, name, 0, 0, 0)
+                k.mem.free(name)
             if ret:
                 task.exec_error = -ret
                 yield k.call("do_exit", 127 << 8)

@@ -5,8 +5,9 @@ import struct
 
 import pytest
 
-from arch.abi.errno import EBADF, ENOENT, ENOEXEC
+from arch.abi.errno import EBADF, ENOENT, ENOEXEC, ENOMEM
 from arch.errors import KernelError
+from arch.memory import OutOfMemory
 from simkernel.fs.rootfs import add_file
 from simkernel.machine import boot, describe_crash
 
@@ -215,3 +216,18 @@ def test_lists_of_children_follow_who_adopts_them():
                 assert k.mem.read_uint(k.mem.read_uint(at, 8) + 8, 8) == at
                 at = k.mem.read_uint(at, 8)
             assert sorted(found) == sorted(child.addr for child in task.children)
+
+
+def test_a_program_whose_name_finds_no_memory_is_not_begun(monkeypatch):
+    """It went to user mode as it was, with all registers 0."""
+
+    def nothing(self, name, uptr=0):
+        raise OutOfMemory
+
+    machine = boot()
+    monkeypatch.setattr(type(machine.kernel.mirror), "filename_memory", nothing)
+    with pytest.raises(KernelError) as caught:
+        machine.run(["/bin/true"])
+    assert caught.value.errno == ENOMEM
+    monkeypatch.undo()
+    assert machine.run([machine.install("busybox"), "true"]).status == 0
