@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from bpf.btf import Btf
 from bpf.btf.ext import CoreRelo
+from bpf.loader.core_patch import BAD_RELO
 from bpf.loader.core_spec import parse_spec
 
 FOUND_NOTHING = "<invalid CO-RE relocation>"
-REFUSED = re.compile(r"^(\d+): [^\n]*call unknown#195896080\ninvalid func unknown#195896080\n", re.MULTILINE)
+REFUSED = re.compile(rf"^(\d+): [^\n]*call unknown#{BAD_RELO}\ninvalid func unknown#{BAD_RELO}\n", re.MULTILINE)
 
 
 def in_loader_words(log: str, local: Btf, relocations: Iterable[tuple[int, int, CoreRelo]]) -> str:
