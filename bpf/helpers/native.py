@@ -248,7 +248,10 @@ class EventOutput:
 
 @dataclass(frozen=True)
 class StackNumber:
-    """A row: the number of the kernel's stack, in the map in R2, where R1 has the registers."""
+    """A row: the number of the kernel's stack, in the map in R2, where R1 has the registers.
+
+    Programs whose context is no struct pt_regs have Python look at where the CPU is, so they have no row.
+    """
 
 
 @dataclass(frozen=True)
@@ -258,6 +261,9 @@ class Printing:
 
 ROWS: dict[str, Native | MapOperation | RingOperation | EventOutput | StackNumber | Printing | None] = {
     "bpf_get_stackid": StackNumber(),
+    "bpf_get_stackid_tp": None,
+    "bpf_get_stackid_pe": None,
+    "bpf_get_stackid_raw_tp": None,
     "bpf_trace_printk": Printing(),
     "bpf_perf_event_output": EventOutput("events_of_regs"),
     "bpf_perf_event_output_tp": EventOutput("events_of_tracepoint"),
