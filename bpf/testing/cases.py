@@ -27,6 +27,7 @@ from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
 from arch.abi.version import KernelVersion
+from arch.architecture import DEFAULT
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from bpf import uapi
@@ -56,6 +57,7 @@ class Options:
     run: bool = False
     unprivileged: bool = False
     xlated: bool = False
+    arch: str = DEFAULT  # whose registers, byte order and kernel's types
 
 
 # ---- one case ----
@@ -135,8 +137,8 @@ class CaseMachine:
 
     def __init__(self, row: Row, options: Options, definitions: dict[str, Row]) -> None:
         self.row, self.options, self.definitions = row, options, definitions
-        self.host = TestHost(options.version, memory_size=1 << 20)
-        self.host.vmlinux_btf = _kernel_btf(options.version)
+        self.host = TestHost(options.version, memory_size=1 << 20, arch=options.arch)
+        self.host.vmlinux_btf = _kernel_btf(options.version, options.arch)
         self.host.unmapped_symbols = True
         self.bpf = self.host.bpf
         for fd in range(3):  # standard input, output and error are open, and no maps
@@ -152,6 +154,13 @@ class CaseMachine:
         if privilege == "unprivileged":
             caps -= {"bpf", "perfmon", "net_admin"}
         self.host.caps = caps
+
+    def _words(self, text: str) -> bytes:
+        """Numbers of 32 bits, written with the low byte first, as the machine has them."""
+        data = bytes.fromhex(text)
+        if self.host.mem.byteorder == "little" or len(data) % 4:
+            return data
+        return b"".join(data[i : i + 4][::-1] for i in range(0, len(data), 4))
 
     # ---- maps ----
 
@@ -173,7 +182,8 @@ class CaseMachine:
         if inner >= 0:
             self.host.close(inner)
         if definition.get("value"):
-            new.user_update(bytes(new.key_size), bytes.fromhex(definition["value"]).ljust(new.value_size, b"\0"), 0)
+            value = self._words(definition["value"]).ljust(new.value_size, b"\0")
+            new.user_update(bytes(new.key_size), value, 0)
         elif definition.get("prog_keys"):
             self._fill_prog_array(fd, definition["prog_keys"])
         return fd
@@ -269,7 +279,7 @@ class CaseMachine:
             self._set_privilege("no_sys_admin")
         out: list[list[int | None]] = []
         for run in self.row.get("runs", ()):
-            data, ctx = bytes.fromhex(run.get("data", "")), bytes.fromhex(run.get("ctx", ""))
+            data, ctx = bytes.fromhex(run.get("data", "")), self._words(run.get("ctx", ""))
             repeat = run.get("repeat", 1 if data else 0)
             try:
                 outcome = run_once(self.bpf, prog, TestRequest.of(data, ctx, repeat))
@@ -310,43 +320,41 @@ def _without_addresses(xlated: str) -> str:
     return out.hex()
 
 
-_cache: dict[KernelVersion | None, Btf] = {}  # kernels' types by version; None: the types of maps
+_kernels: dict[tuple[KernelVersion, str], Btf] = {}  # their types, by version and CPU
 
 
-def _kernel_btf(version: KernelVersion) -> Btf | None:
+def _kernel_btf(version: KernelVersion, arch: str) -> Btf | None:
     """Whose types the programs name."""
     if version.before(CLASSIC_UNTIL):
         return None
-    if version not in _cache:
-        factory = kernel_btf_factory
-        _cache[version] = factory(version) if factory is not None else _default_kernel_btf(version)
-    return _cache[version]
+    key = version, arch
+    if key not in _kernels:
+        _kernels[key] = _default_kernel_btf(version, arch)
+    return _kernels[key]
 
 
-def use_kernel_btf(version: KernelVersion, btf: Btf) -> None:
+def use_kernel_btf(version: KernelVersion, btf: Btf, arch: str = DEFAULT) -> None:
     """Verify against these types from now on: those of the kernel that was asked."""
-    _cache[version] = btf
+    _kernels[version, arch] = btf
 
 
-kernel_btf_factory: Callable[[KernelVersion], Btf] | None = None  # set by a machine that has a kernel's BTF
-
-
-def _default_kernel_btf(version: KernelVersion) -> Btf:
-    from arch.architecture import DEFAULT, get
+def _default_kernel_btf(version: KernelVersion, arch: str) -> Btf:
+    from arch.architecture import get
     from arch.typetable import kernel_types
     from bpf.btf.build import kernel_btf
     from bpf.btf.recorded import recorded_btf
 
-    recorded = recorded_btf(DEFAULT, version)
+    recorded = recorded_btf(arch, version)
     if recorded is not None:
         return recorded
-    return kernel_btf(kernel_types(get(DEFAULT), version))
+    return kernel_btf(kernel_types(get(arch), version))
 
 
+@cache
+@cache
 def _maps_btf() -> Btf:
-    if None not in _cache:
-        _cache[None] = _parse_btf(json.loads(MAPS_FILE.read_text())["btf"])
-    return _cache[None]
+    """Types of the maps of the suite."""
+    return _parse_btf(json.loads(MAPS_FILE.read_text())["btf"])
 
 
 @cache

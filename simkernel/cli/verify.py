@@ -64,7 +64,7 @@ def verify(
         raise click.UsageError("give either object files or --cases FILE")
     types = find(btf) if btf is not None else None
     if cases is not None:
-        sys.exit(_verify_cases(cases, kernel, types, log_level, run, unprivileged, as_json, jobs))
+        sys.exit(_verify_cases(cases, kernel, arch, types, log_level, run, unprivileged, as_json, jobs))
     several = len(objects) > 1
     sys.exit(max(_verify_object(path, kernel, arch, types, log_level, as_json, several) for path in objects))
 
@@ -75,6 +75,7 @@ def verify(
 def _verify_cases(
     path: Path,
     kernel: str | None,
+    arch: str,
     btf: Path | None,
     log_level: int | None,
     run: bool,
@@ -87,14 +88,14 @@ def _verify_cases(
     try:
         file: CaseFile = read_cases(path)
         if btf is not None:
-            use_kernel_btf(_version(kernel, file.version), read_btf(btf))
-        options = Options(_version(kernel, file.version), log_level, run, unprivileged, xlated=run)
+            use_kernel_btf(_version(kernel, file.version), read_btf(btf), arch)
+        options = Options(_version(kernel, file.version), log_level, run, unprivileged, xlated=run, arch=arch)
         results = []
         for result in run_cases(file, options, jobs):
             results.append(result)
             if as_json:
                 row = file.rows[len(results) - 1]
-                asked = options.version == file.version and recorded_answer(row, file, options) is not None
+                asked = options.version == file.version and arch == DEFAULT and recorded_answer(row, file, options) is not None
                 shown = {key: value for key, value in result.items() if key != "xlated"}
                 shown["confidence"] = confidence(options.version, asked)
                 click.echo(json.dumps(shown, separators=(",", ":")))
