@@ -29,6 +29,7 @@ from bpf.maps.types import create_map
 from bpf.netns import NetnsPrograms
 from bpf.owned import OwnedObjects
 from bpf.rstat import UpdatedGroups
+from bpf.versions.config import configured
 from tracing.face import KernelMem
 
 # Commands, types and helpers up to 4.8 are checked by the classic verifier; struct layouts before ids existed (4.13).
@@ -155,7 +156,8 @@ class Bpf:
         # For who walks the verifier's path: bpf/verifier/api.py.
         self.on_prune: Callable[[int, list[tuple[list[str], str, str]]], object] | None = None
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
-        self.jit_enable = 1  # sysctl net.core.bpf_jit_enable
+        # sysctl net.core.bpf_jit_enable
+        self.jit_enable = int(self.built_with("BPF_JIT") and self.built_with("BPF_JIT_DEFAULT_ON"))
         self.jit_harden = 0  # sysctl net.core.bpf_jit_harden
         self._counts_always = False
         self.rings = Rings()
@@ -205,6 +207,11 @@ class Bpf:
         """kernel.bpf_stats_enabled was written: bpf_stats_handler()."""
         self.stats_enabled += wanted - self._counts_always
         self._counts_always = wanted
+
+    def built_with(self, option: str) -> bool:
+        """Is the kernel built with CONFIG_`option`?"""
+        arch = self.host.arch
+        return configured(self.host.version, self.host.config, option, "" if arch is None else arch.name)
 
     def blinds(self) -> bool:
         """bpf_jit_blinding_enabled(), for who loads a program now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -20,9 +20,17 @@ HERE = Path(__file__).resolve().parent
 class Tool:
     """A user-space tool on a booted machine.  Everything it does is system calls of one task."""
 
-    def __init__(self, arch: str, kernel: str, seed: int = 0, out: TextIO | None = None, cpus: int = 1) -> None:
+    def __init__(
+        self,
+        arch: str,
+        kernel: str,
+        seed: int = 0,
+        out: TextIO | None = None,
+        cpus: int = 1,
+        config: Sequence[str] = (),
+    ) -> None:
         self.arch, self.kernel = arch, kernel
-        self.machine = simkernel.boot(arch=arch, kernel=kernel, seed=seed, cpus=cpus)
+        self.machine = simkernel.boot(arch=arch, kernel=kernel, seed=seed, cpus=cpus, config=config)
         self.session = self.machine.session
         self.task = self.session.task
         self.out = out or sys.stdout

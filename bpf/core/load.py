@@ -19,6 +19,7 @@ from bpf.core.program import BpfProg, load
 from bpf.isa.insn import Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.versions import features
+from bpf.versions.program_types import types_where
 
 # license_is_gpl_compatible() of include/linux/license.h
 GPL_COMPATIBLE = frozenset(
@@ -26,6 +27,7 @@ GPL_COMPATIBLE = frozenset(
 )
 MAXINSNS_CLASSIC = 4096
 KERN_VERSION_UNTIL = "5.0"
+NEED_JIT = types_where(lambda row: "jit" in row.traits)
 _CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin", "sys_boot")
 
 
@@ -125,6 +127,8 @@ def prog_load(bpf: Bpf, attr: LoadAttr) -> tuple[Verdict, BpfProg | None]:
         attr.insns = attr.read_insns()
     if not features.has_prog_type(bpf.version, attr.prog_type):
         raise KernelError(EINVAL)
+    if attr.prog_type in NEED_JIT and not bpf.built_with("BPF_JIT"):
+        raise KernelError(EINVAL, "the kernel is built without CONFIG_BPF_JIT")
     if attr.prog_ifindex:
         raise KernelError(EINVAL, "no device takes programs")
     name = "" if classic else object_name(attr.prog_name)
@@ -176,6 +180,7 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         request.word_size = arch.model.word
         request.ctx_size = arch.pt_regs_for(bpf.version).size
         request.user_regs_size = arch.user_pt_regs_size
+        request.strict_alignment = arch.aligned_only
     return request
 
 

@@ -166,7 +166,7 @@ class BpfProg(Prog):
         if arena is not None:
             return partial(ArenaProgram, arena=arena, clears_missing=rules_of(self.bpf.version).arena_signed_loads)
         classic = self.bpf.version.before(CLASSIC_UNTIL)
-        usual = JitProgram if self.jited and fast and not classic and self.bpf.intercept is None else Program
+        usual = JitProgram if fast and not classic and self.bpf.intercept is None else Program
         return self.program_class or usual
 
     def _make_program(self, make: Callable[..., Program], fast: bool) -> Program:

@@ -41,6 +41,8 @@ def map_create(call: Call) -> int:
             raise KernelError(EINVAL)
     if not has_map_type(version, attr.map_type) or attr.map_flags & ~features.known_flags(version, "map_flags"):
         raise KernelError(EINVAL)
+    if attr.map_type == uapi.BPF_MAP_TYPE_STRUCT_OPS and not call.bpf.built_with("BPF_JIT"):
+        raise KernelError(EINVAL, "the kernel is built without CONFIG_BPF_JIT")
     new = call.bpf.new_map(_map_attr(call))
     try:
         check_token(call, "map_flags", "map_token_fd")

@@ -11,7 +11,6 @@ from bpf import uapi
 from bpf.core.program import BpfProg
 from bpf.face import AttachRequest, KprobeMultiAttach, UprobeMultiAttach
 from bpf.syscall.attr import Call
-from bpf.versions.config import configured
 from bpf.versions.program_types import is_session
 
 MAX_MULTI = 1 << 20  # functions
@@ -33,7 +32,7 @@ def multi_request(call: Call, prog: BpfProg) -> tuple[int, AttachRequest, int]:
 def _kernel(call: Call, prog: BpfProg) -> tuple[int, AttachRequest, int]:
     """bpf_kprobe_multi_link_attach(): by names or by addresses, not both."""
     attr, user = call.attr, call.user
-    if not configured(call.version, call.host.config, "FPROBE"):
+    if not call.bpf.built_with("FPROBE"):
         raise KernelError(EOPNOTSUPP, "the kernel is built without CONFIG_FPROBE")
     if prog.expected_attach_type != attr.attach_type:
         raise KernelError(EINVAL)

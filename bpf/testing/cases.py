@@ -19,7 +19,7 @@ import json
 import multiprocessing
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -42,6 +42,7 @@ from bpf.maps.base import BpfMap, MapAttr
 from bpf.testing.case_files import CaseError, CaseFile, Row, title
 from bpf.testing.host import TestHost
 from bpf.verifier.api import MapInfo, VerifyRequest
+from bpf.versions.config import configured
 
 MAPS_FILE = Path(__file__).with_name("case_maps.json")
 LOG_LIMIT = 64 << 10  # longer logs were not recorded
@@ -325,7 +326,7 @@ _kernels: dict[tuple[KernelVersion, str], Btf] = {}  # their types, by version a
 
 def _kernel_btf(version: KernelVersion, arch: str) -> Btf | None:
     """Whose types the programs name."""
-    if version.before(CLASSIC_UNTIL):
+    if version.before(CLASSIC_UNTIL) or not configured(version, (), "DEBUG_INFO_BTF", arch):
         return None
     key = version, arch
     if key not in _kernels:

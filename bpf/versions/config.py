@@ -8,14 +8,23 @@ from arch.abi.version import KernelVersion
 
 # Option -> the first release whose kernel in Debian has it; None: none of them.  /boot/config-*
 BUILT_SINCE: dict[str, str | None] = {
+    "BPF_JIT": "3.18",
+    "BPF_JIT_DEFAULT_ON": "3.18",  # net.core.bpf_jit_enable is 1 from the start
+    "DEBUG_INFO_BTF": "5.2",
     "FPROBE": "6.12",  # kprobe_multi links
     "FUNCTION_ERROR_INJECTION": None,
     "BPF_KPROBE_OVERRIDE": None,
     "BPF_LIRC_MODE2": None,
 }
+# The same of CPUs whose kernels are built otherwise.
+OF_CPU: dict[tuple[str, str], str | None] = {
+    ("BPF_JIT", "s390x"): None,
+    ("DEBUG_INFO_BTF", "s390x"): "6.12",
+    ("BPF_JIT_DEFAULT_ON", "riscv64"): None,
+}
 
 
-def configured(version: KernelVersion, more: Collection[str], option: str) -> bool:
-    """Is the kernel of this version, with these options beyond Debian's, built with CONFIG_`option`?"""
-    since = BUILT_SINCE[option]
+def configured(version: KernelVersion, more: Collection[str], option: str, arch: str = "") -> bool:
+    """Is the kernel of this version and CPU, with these options beyond Debian's, built with CONFIG_`option`?"""
+    since = OF_CPU.get((option, arch), BUILT_SINCE[option])
     return option in more or (since is not None and version.at_least(since))

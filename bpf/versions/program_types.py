@@ -33,7 +33,7 @@ __all__ = [
 
 PACKETS = ("", "read", "write")
 SECTION_FLAGS = ("exp", "opt", "btf", "sleep", "frags")
-TRAITS = ("cgroup", "checked", "btf_target", "ld_abs", "perf", "no_prologue", "not_configured")
+TRAITS = ("cgroup", "checked", "btf_target", "ld_abs", "perf", "no_prologue", "not_configured", "jit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -692,7 +692,7 @@ declare(
     helpers="bpf_tcp_ca_get",
     kfuncs="struct_ops",
     needs="bpf perfmon",
-    traits="btf_target",
+    traits="jit btf_target",
     load_as="STRUCT_OPS@6.4",
     sections="struct_ops+",
     missing="registered as congestion control, which no connection uses; test runs of bpf_dummy_ops",
@@ -703,7 +703,7 @@ declare(
     "5.6",
     "be8704ff07d2",
     needs="bpf net_admin perfmon",
-    traits="btf_target checked",
+    traits="jit btf_target checked",
     sections="freplace+ - btf trace",
 )
 declare(
@@ -714,7 +714,7 @@ declare(
     helpers="bpf_lsm",
     kfuncs="tracing",
     needs="bpf perfmon",
-    traits="btf_target",
+    traits="jit btf_target",
     attach="LSM_MAC@5.7 LSM_CGROUP@6.0",
     probe_attach="LSM_MAC",
     sections="""

@@ -37,6 +37,7 @@ class Options:
     stacks: bool = False
     exports: list[tuple[str, Path]] = field(default_factory=list)  # (format, file)
     memory: int | None = None  # bytes of the machine
+    config: tuple[str, ...] = ()  # options that the kernel is built with beyond Debian's
 
     @property
     def recorded(self) -> bool:

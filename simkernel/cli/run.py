@@ -30,6 +30,7 @@ from arch.architecture import DEFAULT, names
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop, Limit, Why
 from arch.hosttime import check as check_host_time
+from bpf.versions.config import BUILT_SINCE
 from simkernel.binds import Bind, BindSyntaxError, parse_bind
 from simkernel.bug import Oops
 from simkernel.cli.objects import load_objects, warnings
@@ -63,6 +64,14 @@ MIN_MEMORY, MAX_MEMORY = 64 << 20, 16 << 30  # bytes
 @click.option("--kernel", default="6.1", show_default=True, help="Kernel version: 4.1, 5.10, 6.1, 3.20-rfc ...")
 @click.option("--cpus", type=click.IntRange(1, 64), default=1, show_default=True, help="How many simulated CPUs.")
 @click.option("--memory", metavar="BYTES", help="The machine's memory, from 64M to 16G.  [default: 256M]")
+@click.option(
+    "--config",
+    "config",
+    multiple=True,
+    type=click.Choice(sorted(BUILT_SINCE)),
+    metavar="OPTION",
+    help="Build the kernel with an option that Debian's lacks: DEBUG_INFO_BTF, FPROBE ...  Repeatable.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option(
     "--explore",
@@ -111,6 +120,7 @@ def run(
     kernel: str,
     cpus: int,
     memory: str | None,
+    config: tuple[str, ...],
     seed: int,
     explore: int | None,
     bpf: tuple[str, ...],
@@ -155,6 +165,7 @@ def run(
             stacks,
             parse_exports(exports),
             parse_memory(memory),
+            config,
         )  # fmt: skip
         if options.sample_hz and not options.recorded:
             raise UsageError("--sample: say where to, with --out DIR or --export FORMAT=FILE")
@@ -328,6 +339,7 @@ def boot_machine(options: Options) -> Machine:
             memory=options.memory or DEFAULT_MEMORY,
             binds=options.binds,
             strace=sink if options.strace else None,
+            config=options.config,
         )
     except (ValueError, MachineError, KernelError, BindError) as error:
         raise UsageError(str(error)) from None

@@ -95,7 +95,11 @@ def _verify_cases(
             results.append(result)
             if as_json:
                 row = file.rows[len(results) - 1]
-                asked = options.version == file.version and arch == DEFAULT and recorded_answer(row, file, options) is not None
+                asked = (
+                    options.version == file.version
+                    and arch == DEFAULT
+                    and recorded_answer(row, file, options) is not None
+                )
                 shown = {key: value for key, value in result.items() if key != "xlated"}
                 shown["confidence"] = confidence(options.version, asked)
                 click.echo(json.dumps(shown, separators=(",", ":")))

@@ -13,6 +13,7 @@ from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN
 from arch.abi.errno import EPERM
 from arch.abi.time import NSEC_PER_MSEC
 from arch.errors import KernelError
+from bpf.versions.config import configured
 from simkernel.fs.constants import MAY_WRITE
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
@@ -34,7 +35,8 @@ class Sysctl(dict[str, Any]):
         self.entries: dict[str, Entry] = {}
         for entry in ENTRIES:
             self[entry.name] = entry.value  # a constant of the kernel where it cannot be set
-            if k.version.within(entry.since, entry.until) and entry.srcarch in (None, k.arch.srcarch):
+            built = entry.config is None or configured(k.version, k.config, entry.config, k.arch.name)
+            if built and k.version.within(entry.since, entry.until) and entry.srcarch in (None, k.arch.srcarch):
                 self.entries[entry.name] = entry
 
     def show(self, name: str) -> str:

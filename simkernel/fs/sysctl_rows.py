@@ -39,6 +39,7 @@ class Entry:
     srcarch: str | None = None  # only where the kernel has this folder under arch/
     ignored: bool = False  # whatever is written is taken, and nothing changes
     admin: str = ""  # CAP_SYS_ADMIN: to "write" it, or for "all"
+    config: str | None = None  # only where the kernel is built with this option
 
 
 def parse(text: str, old: Value, low: int, high: int) -> Value:
@@ -225,10 +226,10 @@ ENTRIES = (
     Entry("kernel.warn_limit", 0, low=0, high=U32_MAX, since="6.1"),
     Entry("kernel.watchdog", 1, low=0, high=1),
     Entry("kernel.watchdog_thresh", 10, low=0, high=60),
-    Entry("net.core.bpf_jit_enable", 1, 0o644, 0, 2, admin="write"),
-    Entry("net.core.bpf_jit_harden", 0, 0o600, 0, 2, since="4.7", admin="all"),
-    Entry("net.core.bpf_jit_kallsyms", 1, 0o600, 0, 1, since="4.11", admin="all"),
-    Entry("net.core.bpf_jit_limit", 528482304, 0o600, since="4.19", admin="all"),
+    Entry("net.core.bpf_jit_enable", 1, 0o644, 0, 2, admin="write", config="BPF_JIT"),
+    Entry("net.core.bpf_jit_harden", 0, 0o600, 0, 2, since="4.7", admin="all", config="BPF_JIT"),
+    Entry("net.core.bpf_jit_kallsyms", 1, 0o600, 0, 1, since="4.11", admin="all", config="BPF_JIT"),
+    Entry("net.core.bpf_jit_limit", 528482304, 0o600, since="4.19", admin="all", config="BPF_JIT"),
     Entry("user.max_cgroup_namespaces", 1024, low=0, since="4.9"),
     Entry("user.max_fanotify_groups", 128, low=0, since="5.13"),
     Entry("user.max_fanotify_marks", 8192, low=0, since="5.13"),

@@ -216,7 +216,9 @@ class Attachments:
         return self.trampoline(symbol).link(TRAMPOLINE_KINDS[kind], prog, request.cookie)
 
     def _must_fit(self, symbol: str) -> None:
-        """arch_prepare_bpf_trampoline(): arguments on the stack came later.  ENOTSUPP."""
+        """arch_prepare_bpf_trampoline(), of the compiler: arguments on the stack came later.  ENOTSUPP."""
+        if not self.bpf.built_with("BPF_JIT"):
+            raise KernelError(ENOTSUPP, "the kernel is built without CONFIG_BPF_JIT")
         if self.k.arch.trampoline_arguments is None:
             return
         most, until = self.k.arch.trampoline_arguments

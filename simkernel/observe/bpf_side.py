@@ -110,8 +110,8 @@ class BpfSide(ABC):
 
     @property
     def vmlinux_btf(self) -> Btf | None:
-        """The kernel's own BTF, made when first asked for; kernels before 5.2 have none."""
-        return self.kernel_btf.get() if self.k.version.at_least("5.2") else None
+        """The kernel's own BTF, made when first asked for; not every kernel is built with it."""
+        return self.kernel_btf.get() if self.bpf.built_with("DEBUG_INFO_BTF") else None
 
     def receive_frames(self, device: int, frames: list[bytes]) -> bool:
         """xdp_recv_frames()."""
@@ -198,6 +198,7 @@ class BpfSide(ABC):
             "kernel.unprivileged_bpf_disabled", lambda value: setattr(bpf, "unprivileged_bpf_disabled", value)
         )
         table.on_write("kernel.bpf_stats_enabled", lambda value: bpf.count_always(bool(value)))
+        table["net.core.bpf_jit_enable"] = bpf.jit_enable
         table.on_write("net.core.bpf_jit_enable", lambda value: setattr(bpf, "jit_enable", value))
         table.on_write("net.core.bpf_jit_harden", lambda value: setattr(bpf, "jit_harden", value))
 

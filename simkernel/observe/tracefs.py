@@ -73,5 +73,5 @@ def install(k: ObservedKernel) -> None:
     debugfs_file(k.vfs, "kprobes", traced(tree.kprobes))
     for name, number in tracing.perf.pmus.types.items():
         event_source(k, name, number)
-    if k.version.at_least("5.4"):
+    if k.version.at_least("5.4") and k.observer.bpf.built_with("DEBUG_INFO_BTF"):
         sysfs_file(k.vfs, "kernel/btf/vmlinux", BtfFile(k.observer.kernel_btf))

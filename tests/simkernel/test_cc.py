@@ -11,6 +11,7 @@ import pytest
 import simkernel
 from simkernel.cc import CompileError, compiler
 from simkernel.cli.compile import compiled
+from tests.kconfig import typed
 from tests.tools.warm import warm_server
 
 LIBBPF = Path("/usr/include/bpf/bpf_helpers.h").exists()
@@ -76,7 +77,7 @@ def test_the_header_has_the_constants_that_programs_use(tmp_path, kernel):
 def test_a_program_in_c_is_compiled_for_the_machine_and_runs(tmp_path, arch):
     source = tmp_path / "writes.bpf.c"
     source.write_text(LIBBPF_PROGRAM)
-    with closing(simkernel.boot(arch=arch)) as m:
+    with closing(simkernel.boot(arch=arch, config=typed(arch))) as m:
         obj = m.load(source)
         obj.attach()
         records = []

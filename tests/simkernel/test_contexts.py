@@ -32,6 +32,7 @@ from samples.tool import Tool
 from samples.v41.sock_example import open_raw_sock
 from simkernel import net, workloads
 from tests.bpf.test_every_context_field import CONTEXTS, SKB
+from tests.kconfig import typed
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
 FRAME = bytes.fromhex("525400123456 525500010202 88b5") + bytes(range(100))
@@ -42,7 +43,7 @@ class Reader:
     """A tool whose programs keep what they read of their contexts."""
 
     def __init__(self, arch, kernel="6.1"):
-        self.tool = Tool(arch, kernel)
+        self.tool = Tool(arch, kernel, config=typed(arch))
         self.task, self.k = self.tool.task, self.tool.machine.kernel
         self.kernel = layout_of(self.k.types)
         self.order = self.k.mem.byteorder

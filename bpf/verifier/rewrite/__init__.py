@@ -6,7 +6,7 @@ user space sees it.
 
 from __future__ import annotations
 
-from arch.abi.errno import EFAULT
+from arch.abi.errno import EFAULT, EINVAL
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_FUNC
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite.bpf_loop import optimize_bpf_loop
@@ -35,11 +35,18 @@ def _convert_pseudo_ld_imm64(env: Env) -> None:
 
 
 def _check_callbacks(env: Env) -> None:
-    """A callback that no path came to was removed; its address is that of nothing: jit_subprogs()."""
-    if env.subprog_cnt <= 1 or not env.request.jit_requested:
+    """A callback that no path came to was removed; its address is that of nothing: jit_subprogs().
+
+    Interpreted programs have no addresses of their functions at all: fixup_call_args().
+    """
+    if env.subprog_cnt <= 1:
         return
     for i, insn in enumerate(env.insns):
-        if insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_FUNC and env.find_subprog(i + insn.imm + 1) < 0:
+        if insn.code != BPF_LD_IMM64 or insn.src_reg != BPF_PSEUDO_FUNC:
+            continue
+        if not env.request.jit_requested:
+            env.reject(EINVAL, "callbacks are not allowed in non-JITed programs")
+        if env.find_subprog(i + insn.imm + 1) < 0:
             what = f"verifier bug: No program to jit at insn {i} (subprog < 0)" if env.rules.bugs_named else ""
             env.reject(EFAULT, what)
 

@@ -6,12 +6,13 @@ import simkernel
 from bpf.btf import Btf, Kind
 from bpf.btf.check import btf_parse
 from bpf.btf.recorded import recorded_btf
+from tests.kconfig import typed
 
 
 @pytest.mark.parametrize("kernel", ["6.1", "5.10"])
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "riscv64", "s390x"])
 def test_every_function_and_tracepoint_is_in_it(arch, kernel):
-    machine = simkernel.boot(arch=arch, kernel=kernel)
+    machine = simkernel.boot(arch=arch, kernel=kernel, config=typed(arch))
     k = machine.kernel
     btf = k.observer.kernel_btf.get()
     functions = {t.name for t in btf.functions()}

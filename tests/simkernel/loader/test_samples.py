@@ -6,13 +6,15 @@ import pytest
 
 import simkernel
 from bpf.loader.errors import LoadError
+from tests.kconfig import typed
 
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 ARCHES = ["x86_64", "arm64", "riscv64", "s390x"]
 
 
 def boot(arch, kernel="6.1"):
-    return simkernel.boot(arch=arch, kernel=kernel, binds=[(str(SAMPLES / "bin" / arch), "/samples", False)])
+    binds = [(str(SAMPLES / "bin" / arch), "/samples", False)]
+    return simkernel.boot(arch=arch, kernel=kernel, binds=binds, config=typed(arch))
 
 
 def attached(machine, arch, name):

@@ -234,7 +234,7 @@ def test_random_programs(monkeypatch, arch):
     [
         ("x86_64", 210),  # a return's handlers walked a stack from which its instance was gone
         ("s390x", 322),  # a program that ran in the middle of another's hit changed what that one went back to
-        ("arm64", 3056943261),  # a tracepoint's program asked for the stack: the registers were those of an earlier place
+        ("arm64", 3056943261),  # a tracepoint's stack was that of registers of an earlier place
         ("riscv64", 138884386),  # the same at the end of a system call
     ],
 )

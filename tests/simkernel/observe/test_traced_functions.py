@@ -11,6 +11,7 @@ from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL, Insn, decode, encode
 from simkernel.machine import Machine
+from tests.kconfig import typed
 
 
 def load(m: Machine, kind: int, attach_type: int, name: str, source: str = "r0 = 0\nexit", **more: int) -> int:
@@ -39,7 +40,7 @@ test_run.__test__ = False  # type: ignore[attr-defined]
 
 @pytest.mark.parametrize("arch", ["x86_64", "s390x"])
 def test_fentry_programs_run_when_the_test_functions_are_called(arch: str) -> None:
-    m = simkernel.boot(arch=arch)
+    m = simkernel.boot(arch=arch, config=typed(arch))
     task = m.session.task
     progs = {}
     for kind in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):

@@ -16,6 +16,7 @@ import pytest
 
 import simkernel
 from bpf.btf.dump import dump_c
+from tests.kconfig import typed
 
 HERE = Path(__file__).parent / "programs"
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
@@ -53,7 +54,7 @@ def bpf_object(machine, arch, source, tmp_path):
 @pytest.mark.parametrize("arch", ARCHES)
 def test_every_way_of_attaching(arch, tmp_path):
     binds = [(str(SAMPLES / "bin" / arch), "/samples", False)]
-    with closing(simkernel.boot(arch=arch, binds=binds, config=["FPROBE"])) as machine:
+    with closing(simkernel.boot(arch=arch, binds=binds, config=["FPROBE", *typed(arch)])) as machine:
         obj = machine.load(bpf_object(machine, arch, "headers.bpf.c", tmp_path))
         obj.attach()
         assert machine.run(["/samples/server", "12"]).stdout == b"answered 12 requests\n"

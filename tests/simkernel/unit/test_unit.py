@@ -12,6 +12,7 @@ from simkernel.cc import CompileError, compiler
 from simkernel.unit.build import BuildError
 from simkernel.unit.calls import CallError
 from simkernel.unit.mocks import MockError
+from tests.kconfig import typed
 
 try:
     compiler()
@@ -73,7 +74,7 @@ ARG1 = {"x86_64": "ctx->di", "arm64": "ctx->regs[0]", "s390x": "ctx->gprs[2]"}
 
 @pytest.fixture(params=["x86_64", "s390x"])
 def m(request, tmp_path):
-    with closing(simkernel.boot(arch=request.param, cpus=2)) as machine:
+    with closing(simkernel.boot(arch=request.param, cpus=2, config=typed(request.param))) as machine:
         yield machine
 
 
