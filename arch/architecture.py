@@ -175,6 +175,9 @@ class Architecture:
     trampoline_arguments: tuple[int, str] | None = None
     percpu_at_zero_until: str | None = None  # the version before which variables of each CPU were linked at address 0
     bpf_jit: bool = False  # bpf/jit/ has this CPU's compiler
+    built_since: Mapping[str, str | None] = field(
+        default_factory=dict
+    )  # where bpf/versions/config.py has something else
     aligned_only: bool = False  # Debian's kernels are built without CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).

@@ -210,8 +210,7 @@ class Bpf:
 
     def built_with(self, option: str) -> bool:
         """Is the kernel built with CONFIG_`option`?"""
-        arch = self.host.arch
-        return configured(self.host.version, self.host.config, option, "" if arch is None else arch.name)
+        return configured(self.host.version, self.host.config, option, self.host.arch)
 
     def blinds(self) -> bool:
         """bpf_jit_blinding_enabled(), for who loads a program now."""

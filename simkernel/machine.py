@@ -524,7 +524,7 @@ def boot(
     """A running machine: kernel up, file systems mounted, init waiting.
 
     `config` names options the kernel is built with beyond those of Debian's: "FPROBE", "FUNCTION_ERROR_INJECTION",
-    on s390x "BPF_JIT" and "DEBUG_INFO_BTF" (bpf/versions/config.py).
+    on some CPUs "BPF_JIT" and "DEBUG_INFO_BTF" (bpf/versions/config.py).
     `binds` shows files of the host: "HOST:GUEST", "HOST:GUEST:rw", or tuples (host, guest, writable).
     """
     check_size(cpus, memory)

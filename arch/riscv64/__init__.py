@@ -260,6 +260,7 @@ ARCHITECTURE = Architecture(
     trap_fields={"orig": "orig_a0", "address": "badaddr", "cause": "cause"},
     kprobes_on_ftrace="5.12",
     user_pt_regs_size=256,
+    built_since={"BPF_JIT_DEFAULT_ON": None},
     aligned_only=True,
     older_names=(("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
     cpuinfo=CPUINFO,

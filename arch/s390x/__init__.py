@@ -239,6 +239,7 @@ ARCHITECTURE = Architecture(
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
     trap_fields={"orig": "orig_gpr2", "int_code": "int_code", "address": "int_parm_long"},
+    built_since={"BPF_JIT": None, "DEBUG_INFO_BTF": "6.12"},
     kprobes_on_ftrace="5.6",
     ftrace_ip_offset=0,
     user_pt_regs_size=152,

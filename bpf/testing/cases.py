@@ -27,7 +27,7 @@ from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
 from arch.abi.version import KernelVersion
-from arch.architecture import DEFAULT
+from arch.architecture import DEFAULT, get
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from bpf import uapi
@@ -326,7 +326,7 @@ _kernels: dict[tuple[KernelVersion, str], Btf] = {}  # their types, by version a
 
 def _kernel_btf(version: KernelVersion, arch: str) -> Btf | None:
     """Whose types the programs name."""
-    if version.before(CLASSIC_UNTIL) or not configured(version, (), "DEBUG_INFO_BTF", arch):
+    if version.before(CLASSIC_UNTIL) or not configured(version, (), "DEBUG_INFO_BTF", get(arch)):
         return None
     key = version, arch
     if key not in _kernels:
@@ -340,7 +340,6 @@ def use_kernel_btf(version: KernelVersion, btf: Btf, arch: str = DEFAULT) -> Non
 
 
 def _default_kernel_btf(version: KernelVersion, arch: str) -> Btf:
-    from arch.architecture import get
     from arch.typetable import kernel_types
     from bpf.btf.build import kernel_btf
     from bpf.btf.recorded import recorded_btf

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from arch.abi.version import KernelVersion
+from arch.architecture import Architecture
 
 # Option -> the first release whose kernel in Debian has it; None: none of them.  /boot/config-*
 BUILT_SINCE: dict[str, str | None] = {
@@ -16,15 +17,9 @@ BUILT_SINCE: dict[str, str | None] = {
     "BPF_KPROBE_OVERRIDE": None,
     "BPF_LIRC_MODE2": None,
 }
-# The same of CPUs whose kernels are built otherwise.
-OF_CPU: dict[tuple[str, str], str | None] = {
-    ("BPF_JIT", "s390x"): None,
-    ("DEBUG_INFO_BTF", "s390x"): "6.12",
-    ("BPF_JIT_DEFAULT_ON", "riscv64"): None,
-}
 
 
-def configured(version: KernelVersion, more: Collection[str], option: str, arch: str = "") -> bool:
+def configured(version: KernelVersion, more: Collection[str], option: str, arch: Architecture | None) -> bool:
     """Is the kernel of this version and CPU, with these options beyond Debian's, built with CONFIG_`option`?"""
-    since = OF_CPU.get((option, arch), BUILT_SINCE[option])
+    since = BUILT_SINCE[option] if arch is None else arch.built_since.get(option, BUILT_SINCE[option])
     return option in more or (since is not None and version.at_least(since))

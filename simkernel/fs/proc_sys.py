@@ -35,7 +35,7 @@ class Sysctl(dict[str, Any]):
         self.entries: dict[str, Entry] = {}
         for entry in ENTRIES:
             self[entry.name] = entry.value  # a constant of the kernel where it cannot be set
-            built = entry.config is None or configured(k.version, k.config, entry.config, k.arch.name)
+            built = entry.config is None or configured(k.version, k.config, entry.config, k.arch)
             if built and k.version.within(entry.since, entry.until) and entry.srcarch in (None, k.arch.srcarch):
                 self.entries[entry.name] = entry
 
