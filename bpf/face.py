@@ -430,6 +430,9 @@ class BpfHost(Protocol):
     def bpffs_get(self, path: int, flags: int) -> object:
         """BPF_OBJ_GET: the object behind a file in bpffs; EACCES if the file may not be opened like that."""
 
+    def token_refused(self, fd: int) -> KernelError:
+        """BPF_TOKEN_CREATE: why the current task gets no token of a bpffs's root.  EBADF, EINVAL, EPERM, EOPNOTSUPP."""
+
     # ---- numbers ----
     def now_ns(self) -> int: ...
     def random_u32(self) -> int:

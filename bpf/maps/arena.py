@@ -88,15 +88,20 @@ class ArenaMap(BpfMap):
 
     # ---- user space ----
 
-    def check_area(self, start: int, end: int, pgoff: int) -> None:
-        """arena_get_unmapped_area(), arena_map_mmap(): every mapping is the same; the first one may choose where."""
+    def check_area(self, start: int, end: int, pgoff: int, asked: int) -> None:
+        """arena_get_unmapped_area(), arena_map_mmap(): every mapping is the same; the first one may choose where.
+
+        `asked` is where it was to be; who asks for the right place and finds it taken hears EBUSY.
+        """
         if pgoff:
             raise refuse(EINVAL)
         size = end - start
         if size > _LARGEST or (self.start and size > self.end - self.start):
             raise refuse(E2BIG)
-        if self.start and (size != self.end - self.start or start != self.start):
+        if self.start and (size != self.end - self.start or asked != self.start):
             raise refuse(EINVAL)
+        if self.start and start != self.start:
+            raise refuse(EBUSY)
         if start >> 32 != end - 1 >> 32:
             raise refuse(EFAULT)
         self.start, self.end = start, end

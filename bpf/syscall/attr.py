@@ -67,6 +67,7 @@ _LINK_UPDATE = "link_fd:0 new_prog_fd:4 flags:8 old_prog_fd:12"
 _LINK_FD = "link_fd:0 flags:4"
 _STATS = "type:0"
 _BIND = "prog_fd:0 map_fd:4 flags:8"
+_TOKEN = "flags:0 bpffs_fd:4"
 
 
 def _fields(text: str) -> dict[str, tuple[int, int]]:
@@ -157,6 +158,7 @@ LAYOUTS: dict[int, Layout] = {
     33: _layout(_LINK_FD, ("5.8", 8)),
     34: _layout(_LINK_FD, ("5.9", 4)),
     35: _layout(_BIND, ("5.10", 12)),
+    36: _layout(_TOKEN, ("6.9", 8)),
 }
 
 

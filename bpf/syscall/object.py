@@ -148,6 +148,14 @@ def btf_load(call: Call) -> int:
     return call.host.fd_install(new, "btf", O_CLOEXEC)
 
 
+def token_create(call: Call) -> int:
+    """BPF_TOKEN_CREATE.  EINVAL, and why there is none."""
+    call.check()
+    if call.attr.flags:
+        raise KernelError(EINVAL)
+    raise call.host.token_refused(call.attr.signed("bpffs_fd"))
+
+
 def publish_kernel_btf(call: Call) -> None:
     """The kernel's own BTF is an object, too: id 1, "vmlinux"."""
     btf = call.host.vmlinux_btf

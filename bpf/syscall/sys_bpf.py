@@ -53,6 +53,7 @@ COMMANDS: dict[int, Command] = {
     uapi.BPF_ITER_CREATE: link.iter_create,
     uapi.BPF_LINK_DETACH: link.link_detach,
     uapi.BPF_PROG_BIND_MAP: prog.prog_bind_map,
+    uapi.BPF_TOKEN_CREATE: object.token_create,
 }
 OBJECT_MAKERS = (uapi.BPF_MAP_CREATE, uapi.BPF_PROG_LOAD)
 

@@ -334,6 +334,10 @@ class TestHost:
     def bpffs_pin(self, path: int, obj: FdObject, name: str) -> None:
         self.pins[self._path(path)] = obj
 
+    def token_refused(self, fd: int) -> KernelError:
+        self.fd_get(fd)
+        return KernelError(EINVAL, "not a bpffs")
+
     def bpffs_get(self, path: int, flags: int) -> object:
         found = self.pins.get(self._path(path))
         if found is None:

@@ -98,6 +98,7 @@ COMMANDS = _rows(
     ITER_CREATE                 5.8  ac51d99bf81c
     LINK_DETACH                 5.9  73b11c2ab072
     PROG_BIND_MAP               5.10 ef15314aa5de
+    TOKEN_CREATE                6.9  35f96de04127
     """,
     "BPF_",
 )

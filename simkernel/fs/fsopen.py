@@ -74,7 +74,7 @@ SB_FLAGS = {
 # file system -> its own parameters; one that is not here takes any, and looks at them when it is made (legacy_fs_context_ops)
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "tmpfs": ("size", "nr_blocks", "nr_inodes", "mode", "uid", "gid", "huge", "mpol", "inode32", "inode64"),
-    "proc": ("hidepid", "gid", "subset"), "sysfs": (), "mqueue": (), "bpf": ("mode",), "ramfs": ("mode",),
+    "proc": ("hidepid", "gid", "subset"), "sysfs": (), "mqueue": (), "ramfs": ("mode",),
     "cgroup2": ("nsdelegate", "memory_localevents", "memory_recursiveprot", "favordynmods"),
 }  # fmt: skip
 TAKE_ANY = ("bpf", "ramfs")  # what these do not know they pass over
@@ -184,7 +184,7 @@ def sys_fsconfig(k: FsKernel, fd: int, cmd: int, key: int, value: int, aux: int)
         return -EINVAL
     context: FsContext = file.private_data
     simple = (FSCONFIG_SET_FLAG, FSCONFIG_SET_STRING, FSCONFIG_CMD_CREATE, FSCONFIG_CMD_RECONFIGURE)
-    if context.fs_name not in PARAMETERS and cmd not in simple:
+    if context.fs_name not in (*PARAMETERS, *TAKE_ANY) and cmd not in simple:
         return -EOPNOTSUPP
     name = _string(k, key) if key else ""
     text = _string(k, value) if cmd == FSCONFIG_SET_STRING else None
@@ -200,7 +200,7 @@ def sys_fsconfig(k: FsKernel, fd: int, cmd: int, key: int, value: int, aux: int)
         return _reconfigure(k, context)
     if context.phase not in (CREATE_PARAMS, RECONF_PARAMS):
         return -EBUSY
-    _parameter(context, cmd, name, text)
+    _parameter(k, context, cmd, name, text)
     return 0
 
 
@@ -212,13 +212,14 @@ def _string(k: FsKernel, addr: int) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _parameter(context: FsContext, cmd: int, key: str, text: str | None) -> None:
+def _parameter(k: FsKernel, context: FsContext, cmd: int, key: str, text: str | None) -> None:
     """vfs_parse_fs_param()."""
     if key in SB_FLAGS:
         bit, on = SB_FLAGS[key]
         context.sb_flags = context.sb_flags | bit if on else context.sb_flags & ~bit
         return
-    known = PARAMETERS.get(context.fs_name)
+    fs_type = k.vfs.fs_types.get(context.fs_name)  # None: mounted at boot, and by nobody else
+    known = fs_type.keys if fs_type is not None and fs_type.keys else PARAMETERS.get(context.fs_name)
     if key == "source":
         if text is None:
             raise context.refuse(EINVAL, "Non-string source")
@@ -235,7 +236,10 @@ def _parameter(context: FsContext, cmd: int, key: str, text: str | None) -> None
     if text is not None and "," in text:
         raise context.refuse(EINVAL, f"{context.fs_name}: Option '{key}' contained comma")
     try:
-        check(context.fs_name, key, text)
+        if fs_type is not None and fs_type.check is not None:
+            fs_type.check(key, text)
+        else:
+            check(context.fs_name, key, text)
     except BadOption as bad:
         raise context.refuse(EINVAL, f"{context.fs_name}: {bad.text}") from None
     context.parameters.append(key if text is None else f"{key}={text}")

@@ -28,7 +28,8 @@ class BadOption(KernelError):
         self.text = text
 
 
-def _number(text: str) -> int:
+def integer(text: str) -> int:
+    """What NUMBER matches: hexadecimal, octal or decimal."""
     return int(text, 16 if text[:2] in ("0x", "0X") else 8 if text[0] == "0" else 10)
 
 
@@ -40,14 +41,14 @@ def memparse(text: str) -> tuple[int, str]:
         digits = re.match("[0-7]*", digits)[0]  # type: ignore[index]  # it matches nothing, at worst
     rest = text[len(digits) :]
     shift = SUFFIX.get(rest[:1].lower(), 0)
-    return (_number(digits or "0") << shift) & (1 << 64) - 1, rest[1:] if shift else rest
+    return (integer(digits or "0") << shift) & (1 << 64) - 1, rest[1:] if shift else rest
 
 
 def u32(text: str, base: int = 0) -> int | None:
     """kstrtouint(): None where that is no such number."""
     text = text.removeprefix("+").removesuffix("\n")
     try:
-        value = int(text, 8) if base == 8 and text.isdecimal() else _number(text) if NUMBER.fullmatch(text) else None
+        value = int(text, 8) if base == 8 and text.isdecimal() else integer(text) if NUMBER.fullmatch(text) else None
     except ValueError:
         return None
     return value if value is not None and value <= U32_MAX else None
@@ -150,7 +151,7 @@ def _check_proc(key: str, value: str | None) -> None:
 
 
 CHECKS: dict[str, Callable[[str, str | None], None]] = {
-    "tmpfs": _check_shmem, "ramfs": _check_mode, "bpf": _check_mode, "proc": _check_proc,
+    "tmpfs": _check_shmem, "ramfs": _check_mode, "proc": _check_proc,
 }  # fmt: skip
 
 

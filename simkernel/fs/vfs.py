@@ -85,6 +85,8 @@ class FsType:
     mount: Callable[[Vfs, str, int, str], SuperBlock]  # (vfs, device name, MS_* flags, data)
     nodev: bool = True
     user_mountable: bool = True  # False: SB_NOUSER (pipefs, sockfs)
+    keys: tuple[str, ...] = ()  # options that check() knows, with what the kernel has to say of values
+    check: Callable[[str, str | None], None] | None = None
 
 
 T = TypeVar("T")
@@ -175,6 +177,7 @@ class Vfs:
         self.terminal = Terminal(k.mem.byteorder)
         self.word_mask = (1 << 8 * k.arch.model.word) - 1
         self.user_end = k.arch.map.user_end
+        self.kernel_enum: Callable[[str], list[tuple[str, int]]] = lambda name: []  # by the kernel's BTF, if it has one
         self.init_user_ns = k.mem.alloc(USER_NAMESPACE_BYTES)
         k.mirror.user_ns_of = lambda task: ns_address(k, user_ns(task))
         k.symbols.add("init_user_ns", self.init_user_ns, USER_NAMESPACE_BYTES, "D")

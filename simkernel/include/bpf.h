@@ -38,6 +38,7 @@ enum bpf_cmd {
 	BPF_ITER_CREATE,
 	BPF_LINK_DETACH,
 	BPF_PROG_BIND_MAP,
+	BPF_TOKEN_CREATE, /* since 6.9 */
 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_UNSPEC,

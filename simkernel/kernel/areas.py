@@ -331,7 +331,7 @@ class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
     __slots__ = (
-        "account", "addr", "advice", "anon", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
+        "account", "addr", "advice", "anon", "asked", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
         "pgoff", "policy", "private", "prot", "soft_dirty", "start", "userfault", "watcher",
     )  # fmt: skip
 
@@ -345,7 +345,7 @@ class Vma:
         pgoff: int = 0,
         name: str = "",
     ) -> None:
-        self.start = start
+        self.start = self.asked = start  # asked: what mmap(2) was given, before it looked for room
         self.end = end
         self.prot = prot
         self.flags = flags  # MAP_* as given

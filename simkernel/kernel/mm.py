@@ -453,7 +453,7 @@ class Mm:
             raise KernelError(EINVAL)
         if size > self.home.layout.task_size:
             raise KernelError(ENOMEM)
-        prot &= 7
+        prot, asked = prot & 7, page_up(addr)
         if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE):
             if addr & (PAGE_SIZE - 1):
                 raise KernelError(EINVAL)
@@ -467,7 +467,7 @@ class Mm:
             addr = self.free_range(size, page_up(addr))
         self.check_count(0)
         vma = Vma(self.home.ask_address(addr), addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
-        vma.locked = locked
+        vma.locked, vma.asked = locked, asked
         if file is not None:
             self._check_file(vma, file)
         elif vma.shared:

@@ -40,6 +40,7 @@ def install(k: ObservedKernel) -> None:
     k.vfs.list_symbols = lambda: declared.add_all(k, host.percpu)
     tracing = Tracing(host, Spaces(k))
     host.connect(tracing)
+    k.vfs.kernel_enum = host.kernel_btf.enum
     lsm.install(k, SoftCalls(k, tracing.kprobes, host.return_trampoline))
     k.mm.hooks = tracing.uprobes
     k.tasks.exit_hooks.append(host.task_exit)

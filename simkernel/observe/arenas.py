@@ -32,7 +32,7 @@ class Shown(VmOperations):
 
 def map_arena(k: WatchedKernel, vma: Vma, arena: ArenaMap) -> None:
     """arena_map_mmap()."""
-    arena.check_area(vma.start, vma.end, vma.pgoff)
+    arena.check_area(vma.start, vma.end, vma.pgoff, vma.asked)
     mm = k.current.mm
     assert mm is not None
     mem = k.mem

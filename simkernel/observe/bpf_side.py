@@ -57,6 +57,7 @@ from simkernel.observe.iterators import Iterators, IterFile
 from simkernel.observe.multi import FileOfProbes, MultiProbes
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.perf_files import event_of_fd
+from simkernel.observe.tokens import token_refused
 from simkernel.observe.walks import KernelWalks
 from simkernel.observe.xdp import XdpPrograms
 from tracing.perf.event import PerfEvent
@@ -368,6 +369,10 @@ class BpfSide(ABC):
         if not isinstance(inode, BpfInode) or inode.obj is None:
             raise KernelError(EACCES, f"{name} is not a pinned object")
         return inode.obj
+
+    def token_refused(self, fd: int) -> KernelError:
+        """bpf_token_create(): no bpffs belongs to another user namespace than the first."""
+        return token_refused(self.k, fd)
 
     # ---- the current task, and others ----
 

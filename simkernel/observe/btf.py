@@ -73,6 +73,12 @@ class KernelBtf:
             self._made = self._recorded() or LazyBtf(self._build)
         return self._made
 
+    def enum(self, name: str) -> list[tuple[str, int]]:
+        """Names and values, in their order; none of an enumeration that is not there."""
+        types = self.get()
+        found = types.find(name, Kind.ENUM)
+        return types.types[found].values if found else []
+
     def use(self, types: Btf) -> None:
         """The types of another kernel of this version stand for it, before anybody has looked: programs can be loaded
         against them, not run."""

@@ -1,7 +1,8 @@
 """BPF since 6.2: programs print here what they printed on 6.12 and 7.2.
 
 programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets,
-programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks, programs/multi.c about links to many functions.
+programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks, programs/multi.c about links to many functions,
+programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, and places of arenas.
 """
 
 import shutil
@@ -27,6 +28,10 @@ ASKED = [
     ("multi", "7.2", ["user"]),
     ("multi", "6.12", ["kernel"]),
     ("multi", "7.2", ["kernel"]),
+    ("tokens", "6.12", ["mounts"]),
+    ("tokens", "7.2", ["mounts"]),
+    ("tokens", "6.12", ["places"]),
+    ("tokens", "7.2", ["places"]),
 ]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
