@@ -19,6 +19,7 @@ from arch.abi.version import KernelVersion
 from arch.callfacts import CallFacts
 from arch.cpuinfo import CpuInfo
 from arch.datamodel import ByteOrder, DataModel
+from arch.exceptions import Exceptions
 from arch.memory import KernelMap, Memory
 from arch.records import dataclass, field
 from arch.tracefacts import TraceFacts
@@ -190,6 +191,7 @@ class Architecture:
     interrupt_rows: tuple[tuple[str, str], ...] = ()  # of /proc/interrupts, below the lines: name and text
     local_timer_row: str = ""  # the one that counts the timer of each CPU
     traces: TraceFacts = field(default_factory=TraceFacts)  # what traces show of it
+    exceptions: Exceptions = field(default_factory=Exceptions)  # what becomes of instructions that the CPU does not do
     usdt: Usdt | None = None  # arguments of static probes; None: libbpf knows none here
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding
 

@@ -18,16 +18,30 @@ from arch.support import Support
 MAX_INSN = 16  # bytes
 
 
-def refine(arch: Architecture, get: Callable[[str], int], read: Callable[[int, int], bytes], page: int) -> int:
+def refine(
+    arch: Architecture, get: Callable[[str], int], read: Callable[[int, int], bytes], page: int, fetch: bool
+) -> int:
     """The address inside `page` that the instruction at the saved ip touches; `page` itself if that is not clear.
 
-    `get(field)` reads the saved pt_regs, `read(addr, size)` user memory.
+    `get(field)` reads the saved pt_regs, `read(addr, size)` user memory; `fetch`: it was the instruction that could not be read.
     """
+    ip = get(arch.instruction_pointer)
+    if fetch and ip & PAGE_MASK == page & PAGE_MASK:
+        return ip
+    for address in touched(arch, get, read):
+        if address & PAGE_MASK == page & PAGE_MASK:
+            return address
+        if page & PAGE_MASK == (address + 63) & PAGE_MASK:
+            return page  # the access runs over into this page
+    sp = get(arch.stack_pointer) - arch.word
+    return sp if sp & PAGE_MASK == page & PAGE_MASK else page
+
+
+def touched(arch: Architecture, get: Callable[[str], int], read: Callable[[int, int], bytes]) -> Iterator[int]:
+    """Addresses that the instruction at the saved ip may touch, the likeliest first."""
     support = arch.support
     assert isinstance(support, Support)
     ip = get(arch.instruction_pointer)
-    if ip & PAGE_MASK == page & PAGE_MASK:
-        return ip  # it was the fetch that failed
     code = b""
     for size in (MAX_INSN, 4, 2):
         try:
@@ -37,7 +51,7 @@ def refine(arch: Architecture, get: Callable[[str], int], read: Callable[[int, i
             continue
     insn = next(decoder(support.text, detail=True).disasm(code, ip, 1), None)
     if insn is None:
-        return page
+        return
     fields = {row.register: row.field for row in arch.pt_regs.rows if row.register is not None}
     mask = (1 << 8 * arch.word) - 1
 
@@ -50,13 +64,7 @@ def refine(arch: Architecture, get: Callable[[str], int], read: Callable[[int, i
         return get(field) if field is not None else 0
 
     for address in _addresses(insn, value):
-        address &= mask
-        if address & PAGE_MASK == page & PAGE_MASK:
-            return address
-        if page & PAGE_MASK == (address + 63) & PAGE_MASK:
-            return page  # the access runs over into this page
-    sp = get(arch.stack_pointer) - arch.word
-    return sp if sp & PAGE_MASK == page & PAGE_MASK else page
+        yield address & mask
 
 
 # Names that capstone and our register tables spell differently.

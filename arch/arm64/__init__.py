@@ -11,6 +11,7 @@ from unicorn import unicorn_const as uc
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.arm64 import registers, text
 from arch.arm64.cpuinfo import CPUINFO
+from arch.arm64.exceptions import EXCEPTIONS
 from arch.arm64.files import FILES
 from arch.arm64.traces import TRACES
 from arch.arm64.usdt import USDT
@@ -50,7 +51,7 @@ EMULATOR = EmulatorFacts(
     spare=(16, 16),
     syscall_intno=2,
     hypercall_intno=2,
-    trap_roles={1: Role.UNDEFINED, 7: Role.BREAKPOINT},
+    trap_roles={1: Role.UNDEFINED, 4: Role.ALIGNMENT, 7: Role.BREAKPOINT},
     up_constants=(("pstate", registers.PSTATE_KERNEL), ("cp_sync", 0)),
     up_blobs={"cp_sync": _REFRESH},
     syscall_insn_size=4,
@@ -253,6 +254,7 @@ ARCHITECTURE = Architecture(
             "4.19",
         ),
     ),
+    exceptions=EXCEPTIONS,
     trap_fields={"orig": "orig_x0"},
     user_pt_regs_size=272,
     older_names=OLDER_NAMES,

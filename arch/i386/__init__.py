@@ -8,9 +8,11 @@ from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
 from arch.abi.internal import GDT_ENTRY_TLS_MIN
+from arch.abi.signal import ILL_ILLOPN, SI_KERNEL
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.callfacts import CallFacts
 from arch.datamodel import ILP32_LE_I386
+from arch.exceptions import Exceptions
 from arch.i386 import registers, text
 from arch.i386.files import FILES
 from arch.i386.syscalls import NUMBERS
@@ -225,6 +227,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x56555000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
+    exceptions=Exceptions(undefined=ILL_ILLOPN, breakpoint=SI_KERNEL),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
     user_pt_regs_size=68,

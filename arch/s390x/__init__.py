@@ -15,6 +15,7 @@ from arch.memory import KernelMap
 from arch.native import CounterScale, EmulatorFacts, Role
 from arch.s390x import registers, text
 from arch.s390x.cpuinfo import CPUINFO
+from arch.s390x.exceptions import EXCEPTIONS
 from arch.s390x.files import FILES
 from arch.s390x.syscalls import NUMBERS
 from arch.s390x.traces import TRACES
@@ -238,6 +239,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x000002AA00000000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
+    exceptions=EXCEPTIONS,
     trap_fields={"orig": "orig_gpr2", "int_code": "int_code", "address": "int_parm_long"},
     built_since={"BPF_JIT": None, "DEBUG_INFO_BTF": "6.12"},
     kprobes_on_ftrace="5.6",

@@ -7,9 +7,11 @@ from pathlib import Path
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
+from arch.abi.signal import ILL_ILLOPN, SI_KERNEL
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.callfacts import CallFacts
 from arch.datamodel import LP64_LE
+from arch.exceptions import Exceptions
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.support import FrameFacts, Support, TextFacts
@@ -311,6 +313,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x0000555555554000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
+    exceptions=Exceptions(undefined=ILL_ILLOPN, breakpoint=SI_KERNEL),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
     bpf_jit=True,

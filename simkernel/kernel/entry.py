@@ -7,7 +7,6 @@ architecture's (arch.entry); each stub calls the handler of its role, whose body
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
 from arch.abi.errno import (
     EINTR,
@@ -17,27 +16,22 @@ from arch.abi.errno import (
     ERESTARTNOINTR,
     ERESTARTSYS,
 )
-from arch.abi.hw_breakpoint import DR_TRAP_BITS, HW_BREAKPOINT_X
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import (
+    BUS_ADRALN,
     BUS_ADRERR,
-    FPE_FLTSUB,
     FPE_INTDIV,
     SEGV_ACCERR,
     SEGV_MAPERR,
     SIGBUS,
     SIGFPE,
-    SIGILL,
     SIGSEGV,
-    SIGTRAP,
-    TRAP_BRKPT,
-    TRAP_HWBKPT,
-    TRAP_TRACE,
 )
 from arch.cpu import FAULT_EXEC, FAULT_WRITE
 from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
+from simkernel.kernel.exceptions import breakpoint_trap, debug, fp_error, protection, trap, undefined
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.faults import FAULT_NS, failure_of
 from simkernel.kernel.hrtimers import LOCAL_TIMER_VECTOR
@@ -45,7 +39,6 @@ from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import starve
-from simkernel.kernel.ports import fixed_up
 from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, report_syscall
 from simkernel.kernel.sched import rcu_does
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
@@ -163,12 +156,14 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     task = k.current
     if k.mm.left is not None:  # taken in place (faults.py)
         ret, k.mm.left = k.mm.left, None
-        yield from _fault_taken(k, regs, address, ret)
+        yield from _fault_taken(k, regs, error_code, address, ret)
         return 0
     k.clock._now += FAULT_NS
     k.cpus.charge_user()
     if k.tracepoints.point("page_fault_user").active:
-        exact = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
+        exact = refine(
+            k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address, bool(error_code & FAULT_EXEC)
+        )
         k.trace("page_fault_user", exact, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
     lock = mmap_lock(k)
@@ -185,21 +180,24 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     if lock:
         yield k.call("up_read", lock)
     if ret or task.work or k.clock._now >= k.cpus.deadline:
-        yield from _fault_taken(k, regs, address, ret)
+        yield from _fault_taken(k, regs, error_code, address, ret)
     return 0
 
 
-def _fault_taken(k: KernelFace, regs: int, address: int, ret: int) -> Steps[None]:
+def _fault_taken(k: KernelFace, regs: int, error_code: int, address: int, ret: int) -> Steps[None]:
     """The end of a fault, with what handle_mm_fault() gave; where that is not 0, a signal follows."""
     task = k.current
     if ret:  # now the exact address matters
-        address = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
+        present = task.mm is not None and task.mm.find(address) is not None
+        address = refine(
+            k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address, bool(error_code & FAULT_EXEC)
+        )
+        address &= k.arch.exceptions.fault_mask
     if ret & 0x1:  # VM_FAULT_OOM
         yield from starve(k, again=True)
     elif ret & 0x2:  # VM_FAULT_SIGBUS
         k.signals.force(task, SIGBUS, BUS_ADRERR, address)
     elif ret:
-        present = task.mm is not None and task.mm.find(address) is not None
         k.signals.force(task, SIGSEGV, SEGV_ACCERR if present else SEGV_MAPERR, address)
     if task.work or k.clock._now >= k.cpus.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)
@@ -289,62 +287,6 @@ def timer(k: KernelFace, regs: int) -> Body:
     return 0
 
 
-def _trap(sig: int, code: int) -> Callable[..., Body]:
-    def trap(k: KernelFace, regs: int, trapnr: int) -> Body:
-        k.cpus.charge_user()
-        task = k.current
-        if task.driver is not None and sig in (SIGTRAP, SIGILL):
-            yield from task.driver.trapped(regs)
-        else:
-            k.signals.force(task, sig, code, k.regs.get(regs, k.arch.instruction_pointer))
-        if task.work or k.clock._now >= k.cpus.deadline:
-            yield k.call("exit_to_user_mode_loop", regs, 0)
-        return 0
-
-    return trap
-
-
-PROTECTION_TRAP = _trap(SIGSEGV, 128)
-
-
-def protection(k: KernelFace, regs: int, trapnr: int) -> Body:
-    """exc_general_protection(): SIGSEGV, unless it was an instruction on a port that the task may use."""
-    if not fixed_up(k, regs):
-        return (yield from PROTECTION_TRAP(k, regs, trapnr))
-    k.cpus.charge_user()
-    if k.current.work or k.clock._now >= k.cpus.deadline:
-        yield k.call("exit_to_user_mode_loop", regs, 0)
-    return 0
-
-
-def fp_error(k: KernelFace, regs: int, trapnr: int) -> Body:
-    """math_error(): SIGFPE with the exception that the FP unit tells, where it tells one."""
-    image = k.arch.support.fp
-    code = image.exception(k.cpu.fp_state()) if image is not None and image.exception is not None else FPE_FLTSUB
-    return (yield from _trap(SIGFPE, code or FPE_FLTSUB)(k, regs, trapnr))
-
-
-def debug(k: KernelFace, regs: int, trapnr: int) -> Body:
-    """exc_debug(): a single step, a hardware breakpoint, or x86's instruction that only traps."""
-    k.cpus.charge_user()
-    task = k.current
-    if task.driver is not None:
-        yield from task.driver.trapped(regs)
-    else:
-        resume, step = k.arch.calls.resume_flag, k.arch.calls.step_flag
-        stepped = step is None or bool(k.regs.get(regs, step[0]) & step[1])
-        hits = k.hw_breakpoints.hits(stepped, regs)
-        if resume is not None and any(hit.kind == HW_BREAKPOINT_X for hit in hits):
-            k.regs.set(regs, "flags", k.regs.get(regs, "flags") | resume[1])
-        thread = k.hw_breakpoints.threads.get(task)
-        if stepped or not hits or (thread is not None and thread.dr6 & DR_TRAP_BITS):
-            code = TRAP_TRACE if stepped else TRAP_HWBKPT if hits else TRAP_BRKPT
-            k.signals.force(task, SIGTRAP, code, k.regs.get(regs, k.arch.instruction_pointer))
-    if task.work or k.clock._now >= k.cpus.deadline:
-        yield k.call("exit_to_user_mode_loop", regs, 0)
-    return 0
-
-
 def interrupt(k: KernelFace, regs: int, vector: int) -> Body:
     """A device interrupt that came while user code ran."""
     k.cpus.charge_user()
@@ -357,13 +299,13 @@ def interrupt(k: KernelFace, regs: int, vector: int) -> Body:
 ROLE_BODIES: dict[str, tuple[str, Function]] = {
     "page_fault": ("struct pt_regs *regs, unsigned long error_code, unsigned long address", page_fault),
     "timer": ("struct pt_regs *regs", timer),
-    "undefined": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGILL, 2)),
-    "divide": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, FPE_INTDIV)),
-    "breakpoint": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGTRAP, 128)),
+    "undefined": ("struct pt_regs *regs, unsigned long trapnr", undefined),
+    "divide": ("struct pt_regs *regs, unsigned long trapnr", trap(SIGFPE, FPE_INTDIV)),
+    "breakpoint": ("struct pt_regs *regs, unsigned long trapnr", breakpoint_trap),
     "debug": ("struct pt_regs *regs, unsigned long trapnr", debug),
     "protection": ("struct pt_regs *regs, unsigned long trapnr", protection),
     "fp": ("struct pt_regs *regs, unsigned long trapnr", fp_error),
-    "alignment": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGBUS, 1)),
+    "alignment": ("struct pt_regs *regs, unsigned long trapnr", trap(SIGBUS, BUS_ADRALN)),
     "interrupt": ("struct pt_regs *regs, unsigned long vector", interrupt),
 }
 

@@ -395,7 +395,7 @@ class Signals:
                 (value & ((1 << 8 * word) - 1)).to_bytes(word, order) for value in (info.addr, info.perf[0])
             )
             body += i32(info.perf[1]) + i32(info.perf[2])
-        elif 0 < info.code <= FAULT_CODES.get(info.sig, 0):
+        elif 0 < info.code <= FAULT_CODES.get(info.sig, 0) or (info.addr and not info.code):  # s390x traps with code 0
             body = info.addr.to_bytes(word, order)
         elif info.band:
             body = info.band.to_bytes(word, order) + i32(info.fd)

@@ -67,9 +67,10 @@ def test_crash_report_has_signal_address_and_registers(m):
     result = run(m, LOAD_FROM_64)
     assert result.status == 128 + 11
     assert result.crash is not None
-    assert (result.crash.signal, result.crash.address) == (11, 64)
+    told = 0 if m.kernel.arch.name == "s390x" else 64  # that CPU tells the page
+    assert (result.crash.signal, result.crash.address) == (11, told)
     text = describe_crash(result.crash)
-    assert "prog[" in text and "SIGSEGV at address 0x40" in text
+    assert "prog[" in text and f"SIGSEGV at address {told:#x}" in text
     assert f"{m.kernel.arch.crash_registers[0][0]}: " in text
 
 

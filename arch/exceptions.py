@@ -1,0 +1,35 @@
+"""What a kernel makes of instructions of user code that its CPU does not do: the signal, its si_code and si_addr.
+
+arch/*/kernel/traps.c.  Addresses and lengths in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.signal import ILL_ILLOPC, TRAP_BRKPT
+from arch.records import dataclass
+
+Get = Callable[[str], int]  # a field of the saved pt_regs
+Read = Callable[[int, int], bytes]  # (address, size): user memory; Fault
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A signal, and by how much the saved program counter goes on; si_addr is where it stood."""
+
+    sig: int
+    code: int
+    length: int = 0
+
+
+@dataclass(frozen=True)
+class Exceptions:
+    """One CPU's column."""
+
+    undefined: int = ILL_ILLOPC  # si_code of an instruction that is none, or is the kernel's
+    breakpoint: int = TRAP_BRKPT  # SI_KERNEL: without an address
+    fault_mask: int = -1  # the bits of a page fault's address that si_addr has
+    alignment_of_data: bool = False  # BUS_ADRALN tells the address of the data, not of the instruction
+    # (get, read, address of the instruction, somebody traces the task): where the trap's number does not tell; None: it does
+    judge: Callable[[Get, Read, int, bool], Refusal | None] | None = None
