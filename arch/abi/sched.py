@@ -19,3 +19,4 @@ SCHED_FLAG_RECLAIM, SCHED_FLAG_DL_OVERRUN = 0x02, 0x04
 SCHED_FLAG_UTIL_CLAMP, SCHED_FLAG_ALL = 0x60, 0x7F
 # clone3_args_valid(): every flag of clone(2) but CLONE_DETACHED and the signal's place, and its own
 CLONE3_FLAGS = (0xFFFFFFFF & ~(CSIGNAL & ~CLONE_NEWTIME) & ~CLONE_DETACHED) | CLONE_CLEAR_SIGHAND | CLONE_INTO_CGROUP
+MAX_RT_PRIO = 100  # include/linux/sched/prio.h: priorities below are of real-time tasks

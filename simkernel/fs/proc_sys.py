@@ -167,7 +167,7 @@ def make_sysctl(
     table.on_write("vm.overcommit_kbytes", lambda value: setattr(k.mm, "overcommit_kbytes", value))
     table.on_write("kernel.ns_last_pid", lambda value: _set_last_pid(k, value))
     table.on_write(
-        "kernel.sched_rr_timeslice_ms", lambda value: setattr(k.tasks, "rr_timeslice_ns", value * NSEC_PER_MSEC)
+        "kernel.sched_rr_timeslice_ms", lambda value: setattr(k.cpus, "rr_timeslice_ns", value * NSEC_PER_MSEC)
     )
     table.on_write("kernel.sched_rt_runtime_us", lambda value: setattr(k.tasks, "rt_runtime_us", value))
     table.on_write("kernel.sched_rt_period_us", lambda value: setattr(k.tasks, "rt_period_us", value))

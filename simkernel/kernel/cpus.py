@@ -25,7 +25,7 @@ from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.jitter import PLACEMENT_NS, TIMER_SLACK_NS, Jitter
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.page_events import TLB_FLUSH_ALL, TLB_ON_TASK_SWITCH
-from simkernel.kernel.runqueue import RunQueue
+from simkernel.kernel.runqueue import RunQueue, outranks
 from simkernel.kernel.task import (
     PF_IDLE,
     TASK_DEAD,
@@ -108,6 +108,7 @@ class Cpus(Deadline):
         self.board, self.cpu, self.clock, self.mirror, self.usercopy = board, cpu, clock, mirror, usercopy
         self.trace, self.jiffies, self.no_user = tracepoints.trace, jiffies, no_user
         self.rqs: list[RunQueue] = []
+        self.rr_timeslice_ns = 100_000_000  # kernel.sched_rr_timeslice_ms
         self.frames: list[Frame] = []  # running bodies of the current task, outermost first
         self.schedule_address = self.wake_up_address = 0  # of schedule() and __wake_up()
         self.switch_address = 0  # of the code that switches stacks
@@ -182,13 +183,22 @@ class Cpus(Deadline):
         if self.groups is not None and self.groups.park(task):
             return
         rq.add(task)
-        rq.slice_end_ns = min(rq.slice_end_ns, max(rq.last_ns + SLICE_NS, self.clock._now))
+        rq.check_preempt(task, self.clock._now, SLICE_NS, self.rr_timeslice_ns)
+        if rq is self.rq:
+            self.deadline = 0
+
+    def rank_anew(self, task: Task, in_front: bool) -> None:
+        """check_class_changed(), prio_changed(): its policy or priority is another one, and who runs may be, too."""
+        rq = self.rqs[task.cpu]
+        rq.rank_anew(task, in_front, self.clock._now, SLICE_NS, self.rr_timeslice_ns)
         if rq is self.rq:
             self.deadline = 0
 
     def select_rq(self, task: Task) -> RunQueue:
         """select_task_rq(): where it ran before if that CPU idles, another idle one, else the shortest queue."""
         allowed = [rq for rq in self.rqs if not task.affinity or task.affinity >> rq.cpu & 1] or self.rqs
+        if not task.prio_class:  # select_task_rq_rt(): where something less urgent runs
+            allowed = [rq for rq in allowed if rq.current is rq.idle or outranks(task, rq.current)] or allowed
         home = self.rqs[task.cpu]
         if home in allowed and home.halted and not home.tasks:
             return home

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Hashable
 from typing import Protocol
 
 from arch.abi.errno import EFAULT, EINVAL
+from arch.abi.sched import MAX_RT_PRIO
 from arch.errors import KernelError
 from simkernel.kernel.task import Task
 from simkernel.kernel.usercopy import UserCopy
@@ -67,6 +69,11 @@ def key_of(k: FutexBoard, addr: int) -> tuple[int, int]:
 def queue_of(k: FutexBoard, key: Hashable) -> list[FutexWaiter]:
     """The sleepers of a key, in order."""
     return k.futexes.setdefault(key, [])
+
+
+def enqueue(k: FutexBoard, waiter: FutexWaiter) -> None:
+    """__futex_queue(): real-time tasks by priority, in front of all others, who wait in order."""
+    insort(queue_of(k, waiter.key), waiter, key=lambda each: min(each.task.normal_prio, MAX_RT_PRIO))
 
 
 def forget(k: FutexBoard, waiter: FutexWaiter) -> None:

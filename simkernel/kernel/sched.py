@@ -43,11 +43,13 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     rq = cpus.rq
     prev = k.current
     cpus.account()
+    if not rq.need_resched and k.clock._now >= rq.slice_end_ns:
+        rq.behind = True
     rq.need_resched = False
     if prev.state == TASK_RUNNING:
         if prev is not rq.idle:
             if cpus.groups is None or not cpus.groups.park(prev):
-                rq.add(prev)
+                rq.add(prev, in_front=not rq.behind and not prev.prio_class)
             prev.nivcsw += 1
     else:
         prev.on_rq = False
@@ -59,7 +61,9 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     rq.prev, rq.next = prev, following
     if k.tracepoints.point("rcu_utilization").active:
         rcu_does(k, "context switch")
-    rq.slice_end_ns = k.clock._now + cpus.slice_ns() if rq.tasks else END_OF_TIME_NS
+    rq.behind = False
+    length = rq.slice_of(following, cpus.slice_ns(), k.cpus.rr_timeslice_ns) if rq.tasks else None
+    rq.slice_end_ns = END_OF_TIME_NS if length is None else k.clock._now + length
     if cpus.groups is not None and (end := cpus.groups.slice_end(following, k.clock.now_ns)) is not None:
         rq.slice_end_ns = min(rq.slice_end_ns, end)
     cpus.deadline = 0

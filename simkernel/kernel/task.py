@@ -381,6 +381,7 @@ class Task(TaskSlots):
         self.sched_reset_on_fork = self.rt_watched = False
         self.iopl = 0  # x86: ports that it may use, 3: all
         self.vruntime = 0
+        self.turn = 0  # of real-time tasks, among those of the same priority on a CPU's queue
         self.slice_start_ns = 0
         self.sum_exec_ns = 0
         self.affinity = 0

@@ -44,7 +44,6 @@ class Tasks:
         self.nr_forks = 0
         self.last_session_id = 0  # of who logs in: kernel/auditsc.c
         self.last_autogroup = 0
-        self.rr_timeslice_ns = 100_000_000  # kernel.sched_rr_timeslice_ms
         self.rt_runtime_us, self.rt_period_us = 950_000, 1_000_000  # kernel.sched_rt_runtime_us, sched_rt_period_us
         self.oom_kill_allocating_task = 0  # vm.oom_kill_allocating_task
         self.suid_dumpable = 0  # fs.suid_dumpable: of a program that changed who it is

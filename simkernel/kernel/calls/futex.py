@@ -32,7 +32,7 @@ from simkernel.kernel.calls.futex_requeue import CMP_VALUE, TO_LOCK
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.clock import HRTIMER_MODE_ABS
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.futexes import ANY, FutexWaiter, forget, key_of, queue_of, wake
+from simkernel.kernel.futexes import ANY, FutexWaiter, enqueue, forget, key_of, wake
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
@@ -67,7 +67,7 @@ def _wait(k: KernelFace, uaddr: int, val: int, until: int, bitset: int) -> Body:
     if k.usercopy.get_user(uaddr, 4) != val:
         raise KernelError(EAGAIN)
     waiter = FutexWaiter(k.current, key, bitset)
-    queue_of(k, key).append(waiter)
+    enqueue(k, waiter)
     try:
         while not waiter.woken:
             if until:

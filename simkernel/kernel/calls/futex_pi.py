@@ -31,7 +31,7 @@ from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.futexes import FutexWaiter, PiLock, forget, key_of, queue_of
+from simkernel.kernel.futexes import FutexWaiter, PiLock, enqueue, forget, key_of
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import timens_ktime_to_host
 from simkernel.kernel.task import Task
@@ -182,7 +182,7 @@ def sys_futex_waitv(k: KernelFace, waiters: int, count: int, flags: int, timeout
         if k.usercopy.get_user(uaddr, 4) != value & 0xFFFFFFFF:
             raise KernelError(EAGAIN)
     for waiter in queued:
-        queue_of(k, waiter.key).append(waiter)
+        enqueue(k, waiter)
     try:
         while True:
             result = yield k.wait(None, timeout_ns=until - k.clock.now_ns if until else None)

@@ -8,7 +8,7 @@ from arch.abi.errno import EAGAIN, EINVAL, ERESTARTNOINTR, ERESTARTSYS, ETIME, E
 from arch.errors import KernelError
 from simkernel.kernel.calls.futex_pi import lock_of, take_lock, wait_for_lock
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.futexes import FutexWaiter, forget, key_of, queue_of, wake
+from simkernel.kernel.futexes import FutexWaiter, enqueue, forget, key_of, wake
 from simkernel.kernel.kfunc import kernel_function
 
 CMP_VALUE, TO_LOCK = (
@@ -42,7 +42,7 @@ def futex_requeue(k: KernelFace, uaddr1: int, flags: int, uaddr2: int, nr_wake: 
     for waiter in moved:
         waiters.remove(waiter)
         waiter.key = second
-        queue_of(k, second).append(waiter)
+        enqueue(k, waiter)
     if not waiters:
         k.futexes.pop(first, None)
     return done + len(moved)
@@ -91,7 +91,7 @@ def futex_wait_requeue_pi(
         raise KernelError(EINVAL)
     waiter = FutexWaiter(k.current, key, bitset)
     waiter.pi_key = second
-    queue_of(k, key).append(waiter)
+    enqueue(k, waiter)
     try:
         result = 0
         while not waiter.woken and waiter.lock is None:

@@ -9,6 +9,7 @@ from arch.abi.errno import E2BIG, EACCES, EBUSY, EINVAL, EPERM, ESRCH
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.resource import RLIMIT_NICE, RLIMIT_RTPRIO
 from arch.abi.sched import (
+    MAX_RT_PRIO,
     SCHED_BATCH,
     SCHED_DEADLINE,
     SCHED_FIFO,
@@ -36,7 +37,6 @@ SETPARAM_POLICY = -1  # sched_setparam(): the policy stays
 NICED = (SCHED_NORMAL, SCHED_BATCH)  # fair_policy(): an idle task keeps the nice value it had
 FAIR = (*NICED, SCHED_IDLE)
 REAL_TIME = (SCHED_FIFO, SCHED_RR)
-MAX_RT_PRIO = 100
 DL_FLAGS = SCHED_FLAG_RECLAIM | SCHED_FLAG_DL_OVERRUN
 BW_SHIFT = 20  # a share of a CPU: to_ratio()
 JIFFY_NS, LATENCY_NS, LATENCY_CPUS, NR_LATENCY = (
@@ -91,6 +91,7 @@ def sys_sched_yield(k: KernelFace) -> Body:
     """Let others run first."""
     k.cpus.account()
     task = k.current
+    k.cpus.rq.behind = True
     if k.cpus.rq.tasks:
         task.vruntime = max(task.vruntime, max(t.vruntime for t in k.cpus.rq.tasks) + 1)
         yield k.call("schedule")
@@ -223,6 +224,7 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
         ask(k, "task_setscheduler", task.addr)
     if policy == SCHED_DEADLINE:
         _admit(k, task, attr)
+    before = task.prio
     task.policy, task.rt_priority, task.sched_reset_on_fork = policy, attr.priority, reset
     task.deadline = (
         (attr.runtime, attr.deadline, attr.period or attr.deadline) if policy == SCHED_DEADLINE else (0, 0, 0)
@@ -235,7 +237,7 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
     else:
         task.prio = task.normal_prio = -1 if policy == SCHED_DEADLINE else 99 - attr.priority
     k.mirror.store_prio(task)
-    k.cpus.rqs[task.cpu].rank_anew()
+    k.cpus.rank_anew(task, before < task.prio)
     watch_rt_time(k, task)
     return 0
 
@@ -401,7 +403,10 @@ def _can_nice(k: KernelFace, task: Task, nice: int) -> bool:
 
 
 def _set_nice(k: KernelFace, task: Task, nice: int) -> None:
-    task.static_prio = task.prio = task.normal_prio = 120 + nice
+    """set_user_nice(): that of a real-time task shows once it is none any more."""
+    task.static_prio = 120 + nice
+    if task.prio_class:
+        task.prio = task.normal_prio = task.static_prio
     k.mirror.store_prio(task)
 
 
@@ -452,7 +457,7 @@ def sys_sched_rr_get_interval(k: KernelFace, pid: int, interval: int) -> int:
 def rr_get_interval(k: KernelFace, pid: int, interval: int, word: int) -> int:
     """The same with words of this size."""
     task = _looked_at(k, pid)
-    ns = k.tasks.rr_timeslice_ns if task.policy == SCHED_RR else _fair_slice(k, task) if task.policy in FAIR else 0
+    ns = k.cpus.rr_timeslice_ns if task.policy == SCHED_RR else _fair_slice(k, task) if task.policy in FAIR else 0
     k.usercopy.put_user(interval, word, 0)
     k.usercopy.put_user(interval + word, word, ns)
     return 0

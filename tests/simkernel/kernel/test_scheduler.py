@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import simkernel
+from arch.abi.sched import SCHED_FIFO
 from simkernel.fs import rootfs
 from simkernel.kernel.runqueue import RunQueue
 from simkernel.machine import Machine
@@ -44,11 +45,15 @@ def test_a_task_that_sched_switch_wakes_while_it_goes_runs_again(cpus: int) -> N
 
 
 def test_who_had_least_runs_first_and_who_came_first_of_equals():
-    rq = RunQueue(0, SimpleNamespace(name="idle"), None)
+    rq = RunQueue(0, SimpleNamespace(name="idle", policy=0, prio_class=1), None)
     assert rq.pick().name == "idle"
-    for name, prio_class, vruntime in (("a", 1, 30), ("b", 1, 10), ("c", 1, 30), ("d", 1, 10), ("rt", 0, 99)):
-        rq.add(SimpleNamespace(name=name, prio_class=prio_class, vruntime=vruntime))
+    for name, policy, vruntime in (("a", 0, 30), ("b", 0, 10), ("c", 0, 30), ("d", 0, 10), ("rt", SCHED_FIFO, 99)):
+        prio_class = int(policy == 0)
+        rq.add(
+            SimpleNamespace(name=name, policy=policy, prio=99 + prio_class, prio_class=prio_class, vruntime=vruntime)
+        )
     assert [task.name for task in rq.tasks] == ["rt", "b", "d", "a", "c"] and rq.pick().name == "rt"
-    rq.tasks[0].prio_class = 1  # sched_setscheduler() of a task that waits
-    rq.rank_anew()
+    changed = rq.tasks[0]
+    changed.policy, changed.prio_class = 0, 1  # sched_setscheduler() of a task that waits
+    rq.rank_anew(changed, False, 0, 1, 1)
     assert [task.name for task in rq.tasks] == ["b", "d", "a", "c", "rt"]
