@@ -1,52 +1,35 @@
-# kprobe_events and dynamic_events: fetch arguments of every type, at entry and return, event probes, and what is refused.
-cd /sys/kernel/tracing
-show() { grep -v '^#' trace | sed 's/.*: \([a-zA-Z0-9_]*: (\)/\1/; s/+0x[0-9a-f]*\/0x[0-9a-f]*//g'; echo > trace; }
-try() { echo "== $1"; echo "$1" > kprobe_events && { cat kprobe_events; echo 'comm == "w"' > events/kprobes/filter; echo 1 > events/kprobes/enable; /w 1 > /dev/null; echo 0 > events/kprobes/enable; show; }; echo > kprobe_events; }
-try 'p:a do_sys_openat2 dfd=$arg1:s32 name=+0($arg2):ustring flags=+0($arg3):x64 mode=+8($arg3):u64'
-try 'p:a do_sys_openat2 n=+0($arg2):string m=+u0($arg2):ustring c=+u0($arg2):char[4]'
-try 'p:a ksys_lseek fd=$arg1:u32 off=$arg2:u8 w=$arg3:x8 b=$arg2:b4@0/8'
-try 'p:a vfs_read count=$arg3 str=\"fixed" imm=\100 comm=$comm'
-try 'p:a vfs_write name=+0(+0x28(+0x18($arg1))):string count=$arg3:u16'
-try 'r:a vfs_read ret=$retval:s64 c=$comm'
-try 'r:a do_sys_openat2 ret=$retval:s32 hex=$retval:x32'
-try 'r:a:b vfs_read'
-try 'r8:a vfs_read $retval'
-try 'p8:a vfs_read'
-try 'p:a nosuch_function'
-try 'p:a vfs_read %nosuch'
-try 'p:a vfs_read $arg0'
-try 'p:a vfs_read $arg99'
-try 'p:a vfs_read $stack9999'
-try 'p:a vfs_read $retval'
-try 'r:a vfs_read $arg1'
-try 'p:a vfs_read x=@nosuch'
-try 'p:a vfs_read j=@jiffies:u64:x'
-try 'p:a vfs_read +-8(%di)'
-try 'p:a vfs_read x=%di:b65@0/64'
-try 'p:a vfs_read x=%di:b4@70/64'
-try 'p:a vfs_read x=%di:string[2]'
-try 'p:a vfs_read x=%di:u8['
-try 'p:a vfs_read x='
-try 'p:a vfs_read =%di'
-try 'p:averyveryveryveryveryveryveryveryveryveryveryveryveryveryverylongname vfs_read'
-try 'p: vfs_read'
-try 'p:/a vfs_read'
-try 'p:b/ vfs_read'
-try 'p vfs_read'
-try 'r vfs_read+8'
-try 'r %di'
-try 'x:a vfs_read'
-try 'p'
-try '-:nosuch'
-try ''
-echo "== event probes"
-e() { echo "== $1"; echo "$1" > dynamic_events && { cat dynamic_events; echo 1 > events/eprobes/enable; /w 1 > /dev/null; echo 0 > events/eprobes/enable; show | grep -v sh-; }; echo > dynamic_events; }
-e 'e:a syscalls/sys_enter_lseek fd=$fd:u32 off=$offset whence=$whence:x8'
-e 'e:a syscalls/sys_enter_lseek nosuch=$nosuch'
-e 'e:a syscalls/nosuch'
-e 'e:a nosuch'
-e 'e:a syscalls/sys_enter_openat name=+0($filename):ustring f=$flags:x32 c=$comm'
-e 'e:a syscalls/sys_enter_lseek x=%di'
-e 'e:a syscalls/sys_enter_lseek x=\5 if fd == 3'
-e 'e:a'
-sed -e 's/^\[.*\] //' error_log | tail -n 12
+# what is said to: kprobe args
+T=/sys/kernel/tracing; [ -d $T ] || T=/sys/kernel/debug/tracing
+cd $T
+say() { echo "== $*"; }
+try() { "$@" 2>/tmp/err; echo "rc $?"; sed 's/^[^:]*: *//' /tmp/err; }
+put() { echo "$1" >> "$2" 2>/tmp/err && echo "ok $1" || { echo "refused $1: $(sed 's/.*: //' /tmp/err)"; tail -4 error_log | sed 's/^\[[^]]*\] //'; } }
+norm() { sed -e 's/^ *[^ ]*-[0-9]* *\[[0-9]*\] \(.....\) *[0-9.]*:/TASK \1/' -e 's/0x[0-9a-f]\{6,\}/ADDR/g'; }
+say kprobe args
+put 'p:a do_sys_openat2 dfd=%di:s32 name=+0(%si):ustring how=+0(%dx):x64 c=$comm' kprobe_events
+put 'p:b do_sys_openat2 $stack0 $stack2:u8 \1:u16 \"lit":string' kprobe_events
+put 'r:c do_sys_openat2 $retval:s16 $retval:b4@2/32 $retval:x8[2]' kprobe_events
+put 'p:d vfs_read +u0(%si):x8[4] -8(%sp):x64 $comm' kprobe_events
+put 'p:e vfs_read $arg9' kprobe_events
+put 'p:f vfs_read %zz' kprobe_events
+put 'p:g vfs_read @jiffies:u64 @0:u8' kprobe_events
+put 'p:h vfs_read $retval' kprobe_events
+put 'p:i vfs_read a=%di a=%si' kprobe_events
+put 'p:1j vfs_read' kprobe_events
+put 'p:gg/k-k vfs_read' kprobe_events
+put 'p:l vfs_read x=+0(+0(+0(%di))):string[3]' kprobe_events
+put 'r999999:m vfs_read' kprobe_events
+put 'r5:m vfs_read' kprobe_events
+put 'p5:n vfs_read' kprobe_events
+put 'x:n vfs_read' kprobe_events
+put 'p:o vfs_read a=$stack a:u8=%di' kprobe_events
+put 'p:q vfs_read %di:foo' kprobe_events
+put 'p:r vfs_read %di:b65@0/64' kprobe_events
+put 'p:s vfs_read %di:x8[65]' kprobe_events
+put 'p:u no_such_function' kprobe_events
+put 'p:v vfs_read abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijkl=%di' kprobe_events
+cat kprobe_events
+for f in events/kprobes/*/format; do echo "$f"; grep -v '^ID' $f; done
+put '-:a' kprobe_events; put '-:zz' kprobe_events; put '-:kprobes/b extra' kprobe_events
+cat kprobe_events; put '' kprobe_events
+echo > kprobe_events; cat kprobe_events; ls events/kprobes 2>&1 | sed 's/.*: //'
