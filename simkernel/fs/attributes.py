@@ -16,13 +16,13 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.fileattr import check_changeable
 from simkernel.fs.fsnotify import FS_ATTRIB
-from simkernel.fs.inode import Dentry, Inode, Mount, Path, in_group, inode_permission, to_bytes
+from simkernel.fs.inode import Dentry, Inode, Mount, Path, inode_permission, to_bytes
 from simkernel.fs.namei import (
     LOOKUP_DIRECTORY,
     LOOKUP_FOLLOW,
 )  # fmt: skip
 from simkernel.fs.open_walk import MAY_EXEC, MAY_WRITE, get_path_name
-from simkernel.fs.posix_acl import ACL_ACCESS, acl_of, as_kept, pack, with_mode
+from simkernel.fs.posix_acl import ACL_ACCESS, acl_of, as_kept, in_group, pack, with_mode
 from simkernel.fs.security import ATTR_CTIME, ATTR_GID, ATTR_KILL_SGID, ATTR_KILL_SUID, ATTR_MODE, ATTR_UID
 from simkernel.fs.xattr import drop_capability
 from simkernel.kernel.face import Body

@@ -22,7 +22,7 @@ from arch.records import dataclass, field
 from simkernel.fs import constants as c
 from simkernel.fs.fown import Owner
 from simkernel.fs.pagecache import Mapping
-from simkernel.fs.posix_acl import acl_of, permitted
+from simkernel.fs.posix_acl import acl_of, in_group, permitted
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.task import Cred as TaskCred
@@ -95,6 +95,8 @@ class FileOwner(Protocol):
 
     def put_file(self, file: File) -> None:
         """fput()."""
+
+    def file_update_time(self, inode: Inode) -> None: ...  # it is written to now
 
 
 # --- struct file_operations ---
@@ -521,6 +523,10 @@ class File:
             raise KernelError(EINVAL, "no page cache")
         return mapping.read(pos, min(size, max(0, self.f_inode.i_size - pos)))
 
+    def update_time(self) -> None:
+        """file_update_time()."""
+        self.vfs.file_update_time(self.f_inode)
+
     def mmap(self, vma: Vma) -> None:
         """f_op->mmap; ENODEV when the file cannot be mapped, EPERM when what is in it may not be run (path_noexec())."""
         if self.f_path.mnt.mnt_flags & MS_NOEXEC or self.f_inode.i_sb.fs_name in WITHOUT_PROGRAMS:
@@ -537,15 +543,9 @@ class File:
         self.vfs.put_file(self)
 
 
-# OPEN_FMODE(), include/linux/fs.h: index is flags & O_ACCMODE; 3 asks for ioctl-only access (both bits in permission)
 WITHOUT_PROGRAMS = ("proc", "sysfs", "mqueue", "cgroup", "cgroup2")  # SB_I_NOEXEC
+# OPEN_FMODE(), include/linux/fs.h: index is flags & O_ACCMODE; 3 asks for ioctl-only access
 OPEN_FMODE = (c.FMODE_READ, c.FMODE_WRITE, c.FMODE_READ | c.FMODE_WRITE, 0)
-ACC_MODE = (c.MAY_READ, c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE)
-
-
-def in_group(cred: Cred, gid: int) -> bool:
-    """in_group_p(), kernel/groups.c."""
-    return gid == cred.fsgid or gid in cred.groups
 
 
 def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:

@@ -28,10 +28,10 @@ from arch.abi.mount import MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW
 from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_ISGID, S_ISVTX, S_IWOTH
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.inode import Cred, Dentry, Inode, Path, in_group, inode_permission
+from simkernel.fs.inode import Cred, Dentry, Inode, Path, inode_permission
 from simkernel.fs.mounts import Mounts
 from simkernel.fs.pagecache import xattr_room
-from simkernel.fs.posix_acl import inherited
+from simkernel.fs.posix_acl import in_group, inherited
 
 LAST_NORM, LAST_ROOT, LAST_DOT, LAST_DOTDOT = range(4)
 

@@ -28,7 +28,6 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_of
 from simkernel.fs.hooks import ACCESS_READ, ACCESS_WRITE, DEVICE_BLOCK, DEVICE_CHARACTER
 from simkernel.fs.inode import (
-    ACC_MODE,
     Dentry,
     FileOperations,
     Inode,
@@ -53,6 +52,7 @@ from simkernel.fs.posix_acl import umasked
 from simkernel.fs.vfs import Vfs
 
 MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
+ACC_MODE = (c.MAY_READ, c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE)  # by flags & O_ACCMODE
 O_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC
 
 GETNAME = "getname_flags.part.0"  # where names are allocated

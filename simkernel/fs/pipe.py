@@ -356,7 +356,7 @@ def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
             ret = got
             break
     if done:
-        vfs.dirty.file_update_time(file.f_inode, vfs.now())
+        vfs.file_update_time(file.f_inode)
         return done
     return ret
 

@@ -7,8 +7,8 @@ is not kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Collection
+from typing import NamedTuple, Protocol
 
 from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.abi.limits import U32_MAX
@@ -104,6 +104,20 @@ def check_valid(acl: Acl) -> None:
     tags = {entry.tag for entry in acl}
     if last != ACL_OTHER or (tags & {ACL_USER, ACL_GROUP} and ACL_MASK not in tags):
         raise KernelError(EINVAL, "incomplete")
+
+
+class Groups(Protocol):
+    """The groups of who asks."""
+
+    @property
+    def fsgid(self) -> int: ...
+    @property
+    def groups(self) -> Collection[int]: ...  # the supplementary ones
+
+
+def in_group(cred: Groups, gid: int) -> bool:
+    """in_group_p(), kernel/groups.c."""
+    return gid == cred.fsgid or gid in cred.groups
 
 
 def permitted(acl: Acl, want: int, uid: int, in_group: Callable[[int], bool], group: int) -> bool:

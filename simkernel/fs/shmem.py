@@ -105,7 +105,7 @@ def __generic_file_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
             inode.i_mode &= ~S_ISGID
     if inode.xattrs:
         drop_capability(k, inode)
-    vfs.dirty.file_update_time(inode, vfs.now())
+    vfs.file_update_time(inode)
     if k.vfs.names.perform_write_iocb:
         return (yield k.call("generic_perform_write", iocb_addr, from_))
     iocb = vfs.kiocbs[iocb_addr]

@@ -211,6 +211,10 @@ class Vfs:
         now: int = self.k.clock.realtime_ns
         return now - now % TICK_NSEC
 
+    def file_update_time(self, inode: Inode) -> None:
+        """A file is written to now."""
+        self.dirty.file_update_time(inode, self.now())
+
     # --- file systems ---
     def register(self, fs_type: FsType) -> None:
         """register_filesystem()."""

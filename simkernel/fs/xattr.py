@@ -14,7 +14,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ATTRIB
-from simkernel.fs.inode import Inode, Path, in_group, inode_permission
+from simkernel.fs.inode import Inode, Path, inode_permission
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.pagecache import xattr_room
@@ -25,6 +25,7 @@ from simkernel.fs.posix_acl import (
     acl_of,
     as_kept,
     check_valid,
+    in_group,
     mode_of,
     pack,
     says_more,

@@ -34,6 +34,7 @@ class UserLayout:
         self.stack_top = arch.user_stack_top
         self.mmap_base = arch.mmap_base
         self.mmap_min = 0x10000
+        self.addresses = 1 << 8 * arch.word
 
 
 class MmHooks(Protocol):

@@ -248,6 +248,9 @@ class MappedFile(Protocol):
         """kernel_read(): at most `size` bytes from `pos`; shorter at the end of the file."""
         ...
 
+    def update_time(self) -> None:
+        """file_update_time(): a page that everyone sees is written to through a mapping for the first time."""
+
     def mmap(self, vma: Vma) -> None:
         """f_op->mmap: check and prepare; KernelError(ENODEV) when it cannot be mapped.
 
@@ -434,6 +437,7 @@ class Layout(Protocol):
     stack_top: int
     mmap_base: int
     mmap_min: int
+    addresses: int  # how many there are, the kernel's among them
 
 
 class Space(Protocol):

@@ -12,11 +12,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Protocol
 
-from arch.abi.errno import EACCES, EEXIST, EINVAL, EIO, ENOMEM, EPERM
+from arch.abi.errno import EACCES, EINVAL, EIO, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     MAP_FIXED,
-    MAP_FIXED_NOREPLACE,
     MAP_GROWSDOWN,
     MAP_POPULATE,
     MAP_PRIVATE,
@@ -34,7 +33,6 @@ from arch.mmu import PTE_READ, PTE_WRITE, AddressSpace, UserMemory
 from simkernel.kernel.areas import (
     VMA_SIZE,
     Frames,
-    Layout,
     MappedFile,
     SharedAnonymous,
     SpaceListener,
@@ -43,16 +41,15 @@ from simkernel.kernel.areas import (
     page_up,
 )
 from simkernel.kernel.fault_around import PTE_OF_PROT, map_around
+from simkernel.kernel.unmapped_area import PlaceRules, get_unmapped_area
 from simkernel.kernel.userfault import reason
 
 STACK_GUARD, STACK_LIMIT = 256 * PAGE_SIZE, 8 << 20
 
 
-class MmHome(Protocol):
+class MmHome(PlaceRules, Protocol):
     """What an address space needs of the kernel: `k.mm` (address_spaces.py)."""
 
-    @property
-    def layout(self) -> Layout: ...
     @property
     def frames(self) -> Frames: ...
     @property
@@ -72,8 +69,6 @@ class MmHome(Protocol):
 
     @property
     def events(self) -> SpaceListener | None: ...  # there while somebody listens
-    def ask_address(self, addr: int) -> int: ...  # the address, which nobody refuses: mmap_addr
-    def lowest_fixed(self) -> int: ...  # the lowest address that the current task may ask for
 
     def charge(self, size: int) -> None:
         """Bytes of memory that an area takes, negative when it goes.  KernelError(ENOMEM)."""
@@ -331,6 +326,8 @@ class Mm:
         if write and not vma.shared:
             vma.anon = True
             return frames.copy_page(phys)
+        if write:
+            vma.file.update_time()
         frames.get_page(phys)
         return phys
 
@@ -443,30 +440,21 @@ class Mm:
         pgoff: int = 0,
         name: str = "",
         locked: bool = False,
+        place: int | None = None,
     ) -> int:
-        """do_mmap(): the address, or KernelError."""
+        """do_mmap(): the address, or KernelError.  `place` is what get_unmapped_area() said, if it was asked before."""
         if not length:
             raise KernelError(EINVAL)
-        size = page_up(length)
+        size, asked = page_up(length), page_up(addr)
+        if place is None:
+            self.check_count(0)
+            place = get_unmapped_area(self, addr, size, flags)
+        addr = place
         kind = flags & MAP_TYPE
         if kind not in (MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE):
             raise KernelError(EINVAL)
-        if size > self.home.layout.task_size:
-            raise KernelError(ENOMEM)
-        prot, asked = prot & 7, page_up(addr)
-        if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE):
-            if addr & (PAGE_SIZE - 1):
-                raise KernelError(EINVAL)
-            if addr + size > self.home.layout.task_size:
-                raise KernelError(ENOMEM)
-            if addr < self.home.lowest_fixed():
-                raise KernelError(EPERM)
-            if flags & MAP_FIXED_NOREPLACE and self.overlaps(addr, addr + size):
-                raise KernelError(EEXIST)
-        else:
-            addr = self.free_range(size, page_up(addr))
-        self.check_count(0)
-        vma = Vma(self.home.ask_address(addr), addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
+        prot &= 7
+        vma = Vma(addr, addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
         vma.locked, vma.asked = locked, asked
         if file is not None:
             self._check_file(vma, file)
@@ -484,7 +472,7 @@ class Mm:
         if file is None and not vma.shared:
             self._merge_new(vma)
         if (flags & MAP_POPULATE or locked) and prot:
-            self.populate(addr, size, "write" if prot & PROT_WRITE else "read")
+            self.populate(addr, size, "write" if prot & PROT_WRITE and not vma.shared else "read")
         return addr
 
     def _clear(self, addr: int, size: int) -> None:

@@ -117,5 +117,5 @@ def remap_pages(mm: Mm, start: int, size: int, pgoff: int) -> int:
         part.file.put()
     if part.ops is not None:
         part.ops.opened()
-    mm.populate(start, size, "write" if part.prot & PROT_WRITE else "read")
+    mm.populate(start, size, "write" if part.prot & PROT_WRITE and not part.shared else "read")
     return 0

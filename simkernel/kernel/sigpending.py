@@ -108,6 +108,21 @@ class SigPending:
                 _left(info)
         self.mask &= ~mask
 
+    def flush_code(self, code: int) -> None:
+        """Forget those of one si_code.  A number of which nothing else waits is not pending any more."""
+        for sig, queue in list(self._queues.items()):
+            kept = deque(info for info in queue if info.code != code)
+            if len(kept) == len(queue):
+                continue
+            for info in queue:
+                if info.code == code:
+                    _left(info)
+            if kept:
+                self._queues[sig] = kept
+            else:
+                del self._queues[sig]
+                self.mask &= ~bit(sig)
+
 
 def _left(info: SigInfo) -> SigInfo:
     """__sigqueue_free()."""

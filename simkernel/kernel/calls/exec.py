@@ -8,6 +8,7 @@ from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.abi.ptrace import PTRACE_EVENT_EXEC
 from arch.abi.signal import SI_KERNEL, SIGSEGV
 from arch.errors import KernelError
+from simkernel.kernel.calls.posix_timers import exit_itimers
 from simkernel.kernel.exec_creds import bprm_creds
 from simkernel.kernel.exec_open import interpreter, opened
 from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
@@ -257,6 +258,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     task.clear_child_tid = task.robust_list = task.rseq = 0
     task.restart = task.user_dispatch = None
     task.syscall_work &= ~WORK_USER_DISPATCH
+    exit_itimers(k, task)
     signal = task.signal
     signal.actions = [DEFAULT_ACTION, *map(after_exec, signal.actions[1:])]
     task.sas_sp = task.sas_size = task.sas_flags = 0

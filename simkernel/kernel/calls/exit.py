@@ -18,7 +18,7 @@ from arch.abi.signal import (
 from arch.errors import KernelError
 from simkernel.kernel.calls.futex import exit_robust_list
 from simkernel.kernel.calls.futex_pi import exit_pi_state_list
-from simkernel.kernel.calls.time import cancel_timers
+from simkernel.kernel.calls.posix_timers import cancel_timers
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.futexes import key_of, wake
 from simkernel.kernel.kfunc import kernel_function, syscall

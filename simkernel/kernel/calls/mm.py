@@ -43,6 +43,7 @@ from simkernel.kernel.mm import Mm
 from simkernel.kernel.mprotect import protect as change_rights
 from simkernel.kernel.mremap import remap, remap_pages
 from simkernel.kernel.security import ask, ask_mmap
+from simkernel.kernel.unmapped_area import get_unmapped_area
 
 GROWS = PROT_GROWSDOWN | PROT_GROWSUP
 NO_PKEY = -1
@@ -186,14 +187,26 @@ def do_mmap_vm_flags(
 
 
 def _do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> int:
-    if length and flags & MAP_TYPE == MAP_SHARED_VALIDATE and file and flags & ~LEGACY_MAP_MASK:
-        raise KernelError(EOPNOTSUPP, "a flag that the file does not know")
-    if not file and flags & MAP_TYPE == MAP_SHARED_VALIDATE:
+    if not length:
         raise KernelError(EINVAL)
-    pages = page_up(length) // PAGE_SIZE
-    if pgoff + pages >= 1 << 8 * k.arch.word or (file and (pgoff + pages) * PAGE_SIZE > MAX_LFS_FILESIZE):
+    size = page_up(length)
+    if size >= 1 << 8 * k.arch.word:
+        raise KernelError(ENOMEM, "more than all addresses")
+    if pgoff + size // PAGE_SIZE >= 1 << 8 * k.arch.word:
         raise KernelError(EOVERFLOW)
     mm = current_mm(k)
+    mm.check_count(0)
+    place = get_unmapped_area(mm, addr, size, flags)
+    locked = mm.lock_future or bool(flags & MAP_LOCKED)
+    if locked:
+        _check_map_locked(k, mm, length)
+    if file and pgoff * PAGE_SIZE + size > MAX_LFS_FILESIZE:
+        raise KernelError(EOVERFLOW)
+    if flags & MAP_TYPE == MAP_SHARED_VALIDATE:
+        if not file:
+            raise KernelError(EINVAL)
+        if flags & ~LEGACY_MAP_MASK:
+            raise KernelError(EOPNOTSUPP, "a flag that the file does not know")
     may_expand(k, mm, length, flags & MAP_TYPE == MAP_PRIVATE and bool(prot & PROT_WRITE) and not flags & MAP_GROWSDOWN)
     if flags & MAP_GROWSDOWN and (file or flags & MAP_TYPE != MAP_PRIVATE):
         raise KernelError(EINVAL, "only private memory grows")
@@ -206,10 +219,7 @@ def _do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags:
     promised = not flags & MAP_NORESERVE or k.mm.overcommit_memory == OVERCOMMIT_NEVER
     if promised and (prot & PROT_WRITE if private else not file):
         enough_memory(k, length)
-    locked = mm.lock_future or bool(flags & MAP_LOCKED)
-    if locked:
-        _check_map_locked(k, mm, length)
-    return mm.map(addr, length, prot, flags, target if file else None, pgoff, locked=locked)
+    return mm.map(addr, length, prot, flags, target if file else None, pgoff, locked=locked, place=place)
 
 
 def _mmap(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:

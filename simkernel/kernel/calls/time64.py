@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from simkernel.kernel.calls.adjtimex import clock_adjtime
+from simkernel.kernel.calls.posix_timers import timer_gettime, timer_settime
 from simkernel.kernel.calls.sched import rr_get_interval
-from simkernel.kernel.calls.time import clock_getres, clock_settime, timer_gettime, timer_settime
+from simkernel.kernel.calls.time import clock_getres, clock_settime
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
 

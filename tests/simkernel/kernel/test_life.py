@@ -41,7 +41,12 @@ def test_life_is_the_same_on_every_architecture(arch):
     """All parts in one run; compared part by part."""
     text, _ = life(arch, PARTS)
     got = {part.split("\n", 1)[0]: part.split("\n", 1)[1] for part in text.split("-- ")[1:]}
-    assert got == expected()
+    want = expected()
+    if arch == "s390x":  # its exceptions tell the page of an address, and so did a real one
+        want["faults"] = want["faults"].replace(
+            "on the other stack: signal 11 at 16", "on the other stack: signal 11 at 0"
+        )
+    assert got == want
 
 
 @pytest.mark.parametrize("cpus", [2, 4])

@@ -1,0 +1,52 @@
+"""Where a new area goes.  mm/mmap.c:get_unmapped_area()."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from arch.abi.errno import EEXIST, EINVAL, ENOMEM, EPERM, MAX_ERRNO
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import MAP_FIXED, MAP_FIXED_NOREPLACE
+from arch.errors import KernelError
+from simkernel.kernel.areas import Layout, Vma, page_up
+
+
+class PlaceRules(Protocol):
+    """Which addresses somebody may have."""
+
+    @property
+    def layout(self) -> Layout: ...
+    def ask_address(self, addr: int) -> int: ...  # the address, which nobody refuses: mmap_addr
+    def lowest_fixed(self) -> int: ...  # the lowest address that the current task may ask for
+
+
+class Places(Protocol):
+    """An address space that is searched."""
+
+    @property
+    def home(self) -> PlaceRules: ...
+    def free_range(self, size: int, hint: int = 0) -> int: ...
+    def overlaps(self, start: int, end: int) -> list[Vma]: ...
+
+
+def get_unmapped_area(mm: Places, addr: int, size: int, flags: int) -> int:
+    """The address for `size` bytes (whole pages); nothing is taken yet.  ENOMEM, EINVAL, EPERM, EEXIST.
+
+    An address that is asked for and that IS_ERR_VALUE() takes for an errno is refused with that.
+    """
+    home = mm.home
+    if size > home.layout.task_size:
+        raise KernelError(ENOMEM)
+    if not flags & (MAP_FIXED | MAP_FIXED_NOREPLACE):
+        return home.ask_address(mm.free_range(size, page_up(addr)))
+    if addr + MAX_ERRNO >= home.layout.addresses:
+        raise KernelError(home.layout.addresses - addr)
+    if addr + size > home.layout.task_size:
+        raise KernelError(ENOMEM)
+    if addr & (PAGE_SIZE - 1):
+        raise KernelError(EINVAL)
+    if addr < home.lowest_fixed():
+        raise KernelError(EPERM)
+    if flags & MAP_FIXED_NOREPLACE and mm.overlaps(addr, addr + size):
+        raise KernelError(EEXIST)
+    return home.ask_address(addr)
