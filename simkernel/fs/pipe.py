@@ -12,6 +12,7 @@ fs.pipe-user-pages-soft and -hard (since 4.5).
 from __future__ import annotations
 
 from collections import deque
+from typing import Protocol
 
 from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENFILE, ENOMEM, ENXIO, EPERM, EPIPE, ERESTARTSYS
@@ -22,13 +23,11 @@ from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRN
 from arch.abi.signal import SIGPIPE
 from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
 from arch.errors import KernelError
-from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.dirty import I_DIRTY
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, Path, SuperBlock
-from simkernel.fs.uio import IovIter
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pipe_mutex
@@ -38,14 +37,28 @@ PIPE_DEF_BUFFERS = 16
 PIPE_OBJECT_SIZE = 2048  # bytes: struct pipe_inode_info, its buffers, inode and dentry, as their caches round them
 
 
-@dataclass(eq=False)
+class Moved(Protocol):
+    """Where bytes come from or go to: an IovIter, or what the hook of a system call has copied (shortcuts.py)."""
+
+    count: int  # bytes that are left
+
+    def copy_from(self, size: int) -> bytes | memoryview:
+        """The next ones; fewer after a fault."""
+
+    def copy_to(self, data: bytes | bytearray | memoryview) -> int:
+        """How many could be stored."""
+
+
 class PipeBuffer:
     """struct pipe_buffer and its page."""
 
-    data: bytearray  # from the beginning of the page
-    offset: int = 0  # bytes of it that were read
-    merges: bool = True  # PIPE_BUF_FLAG_CAN_MERGE
-    packet: bool = False  # PIPE_BUF_FLAG_PACKET
+    __slots__ = ("data", "merges", "offset", "packet")
+
+    def __init__(self, data: bytearray, merges: bool = True, packet: bool = False) -> None:
+        self.data = data  # from the beginning of the page
+        self.offset = 0  # bytes of it that were read
+        self.merges = merges  # PIPE_BUF_FLAG_CAN_MERGE
+        self.packet = packet  # PIPE_BUF_FLAG_PACKET
 
     def __len__(self) -> int:
         return len(self.data) - self.offset
@@ -97,7 +110,7 @@ class Pipe:
         """Bytes that are in it."""
         return sum(map(len, self.bufs))
 
-    def merge(self, it: IovIter) -> int:
+    def merge(self, it: Moved) -> int:
         """The odd bytes of a write go behind the last buffer, or none.  KernelError(EFAULT)."""
         chars = it.count % PAGE_SIZE
         last = self.bufs[-1] if self.bufs else None
@@ -109,7 +122,7 @@ class Pipe:
         last.data += data
         return chars
 
-    def add(self, it: IovIter, packet: bool) -> int:
+    def add(self, it: Moved, packet: bool) -> int:
         """Buffer after buffer, while there are slots: bytes.  KernelError(EFAULT, ENOMEM) if there was none."""
         done = 0
         while it.count and not self.full:
@@ -134,16 +147,16 @@ class Pipe:
         self.bufs.extend(PipeBuffer(bytearray(page), merges=False) for page in pages)
         self.charge()
 
-    def take(self, it: IovIter) -> int:
+    def take(self, it: Moved) -> int:
         """What a read gets: bytes, to the end of a packet at most.  0 if none of them could be put there."""
         done = 0
         while self.bufs and it.count:
             buf = self.bufs[0]
-            wanted = len(buf)
+            begin, data = buf.offset, buf.data
+            wanted = len(data) - begin
             if wanted > it.count:
                 wanted = it.count
-            begin, data = buf.offset, buf.data
-            copied = it.copy_to(bytes(data if wanted == len(data) else memoryview(data)[begin : begin + wanted]))
+            copied = it.copy_to(data if wanted == len(data) else memoryview(data)[begin : begin + wanted])
             buf.offset += copied
             done += copied
             ends = buf.packet and copied == wanted

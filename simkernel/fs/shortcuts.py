@@ -15,7 +15,7 @@ from arch.abi.mount import MS_NOATIME, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import makedev
 from arch.abi.time import TICK_NSEC
 from arch.native.block import Word
-from arch.native.slots import LENGTH, slot_address, slot_offset
+from arch.native.slots import ITEMS, LENGTH, slot_address, slot_offset
 from arch.native.subset import (
     Words,
     as_uint,
@@ -50,7 +50,7 @@ from simkernel.fs.mounts import DAY_NS
 from simkernel.fs.pagecache import Mapping
 from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe, pipe_of
 from simkernel.fs.tmpfs import SHMEM_FILE_OPERATIONS
-from simkernel.fs.uio import IovIter
+from simkernel.kernel.engine import HYPERCALL_NS
 from simkernel.kernel.shortcuts import (
     COST,
     NONE,
@@ -70,7 +70,7 @@ from simkernel.kernel.shortcuts import (
     end,
     user_place,
 )
-from simkernel.kernel.task import Task, TaskIo, WaitQueue
+from simkernel.kernel.task import TASK_RUNNING, Task, TaskIo, WaitQueue
 from simkernel.kernel.visits import A32, B, C, X, Y, arrive, charge, depart
 
 FILES, IO = slot_offset(Task, "files"), slot_offset(Task, "io")
@@ -85,7 +85,8 @@ WAITERS, ON_WAKE = slot_offset(WaitQueue, "waiters"), slot_offset(WaitQueue, "on
 I_SB, I_STATE, S_FLAGS = slot_offset(Inode, "i_sb"), slot_offset(Inode, "i_state"), slot_offset(SuperBlock, "s_flags")
 MNT_FLAGS, PAGES = slot_offset(Mount, "mnt_flags"), slot_offset(Mapping, "pages")
 SYSCR, SYSCW, RCHAR, WCHAR = (slot_offset(TaskIo, name) for name in ("syscr", "syscw", "rchar", "wchar"))
-FIRST_ITEM = tuple.__basicsize__  # of a tuple: path.mnt
+FIRST_ITEM = tuple.__basicsize__  # of a tuple: path.mnt, a waiter's task
+STATE = slot_offset(Task, "state")
 MAX_POSITION = 1 << 40  # beyond, the bodies look
 
 PIPE_MOST = 65536  # bytes of a call
@@ -287,22 +288,41 @@ def set_pos(file: int, pos: int) -> int:
 
 
 @native
-def heard(queue: int) -> int:
-    """Somebody sleeps there, or wants to be told."""
-    return at(at(queue + WAITERS) + LENGTH) or at(at(queue + ON_WAKE) + LENGTH)
+def awake(queue: int) -> int:
+    """How many are on a queue who have been woken and have not run since; declines where one sleeps, or wants to be told."""
+    if at(at(queue + ON_WAKE) + LENGTH):
+        decline()
+    waiters = at(queue + WAITERS)
+    count = at(waiters + LENGTH)
+    for i in range(count):
+        waiter = at(at(waiters + ITEMS) + 8 * i)
+        if as_uint(at(at(waiter + FIRST_ITEM) + STATE)) != TASK_RUNNING:
+            decline()
+    return count
+
+
+@native
+def wake_cost(queue: int) -> int:
+    """ns of a __wake_up() that wakes nobody, since all are awake; with nobody there it is not called."""
+    count = awake(queue)
+    return HYPERCALL_NS + (HYPERCALL_NS >> 1) + count * HYPERCALL_NS if count else 0
 
 
 @native
 def quiet_pipe(s: Words, file: int, count: int) -> int:
-    """A pipe from which a call of so many bytes wakes nobody, with its lock as nobody sees it."""
+    """A pipe with its lock as nobody sees it, of which so many bytes are moved at once."""
     if at(s[PROBED] + LENGTH) or not at(s[KIOCBS] + LENGTH) or not as_uint(at(file + F_MODE)) & FMODE_STREAM:
         decline()
     pipe = at(at(file + F_INODE) + I_PIPE)
     if pipe == s[NONE] or not count or count > PIPE_MOST:
         decline()
-    if heard(at(pipe + RD_WAIT)) or heard(at(pipe + WR_WAIT)):
-        decline()
     return pipe
+
+
+@native
+def begin_moving(s: Words, waking: int) -> int:
+    """begin(), where a __wake_up() takes so long on its way."""
+    return begin(s, s[UNPROBED_COST] + waking)
 
 
 @native
@@ -332,18 +352,22 @@ def piece(address: int, left: int) -> int:
 @native
 def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> int:
     """pipe_read() of what is there."""
-    now = begin(s, s[UNPROBED_COST])
     pipe = quiet_pipe(s, file, count)
     held = at(at(pipe + BUFS) + LENGTH)
     if not held:
         decline()
+    waking = wake_cost(at(pipe + WR_WAIT))
+    if waking and held >= as_uint(at(pipe + SLOTS)):
+        decline()  # it may be as full afterwards, and then calls nobody
+    now = begin_moving(s, waking)
     reached = least(count, held * PAGE_SIZE)
     done = 0
     while done < reached:
         user_place(buf + done, piece(buf + done, reached - done))
         done += piece(buf + done, reached - done)
     inode = at(file + F_INODE)
-    touched = atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, now + s[UNPROBED_BODY] + as_uint(at(s[REALTIME])))
+    time = now + s[UNPROBED_BODY] + waking + as_uint(at(s[REALTIME]))
+    touched = atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, time)
     arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
     got = move_bytes(s, now, file, count)
     done = 0
@@ -354,19 +378,22 @@ def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> in
     if touched:
         set_uint(inode + ATIME, touched)
     count_read(got)
-    depart(s[UNPROBED_WALK], now, got)
-    end(s, nr, now, s[UNPROBED_COST])
+    depart(s[UNPROBED_WALK], now + waking, got)
+    end(s, nr, now + waking, s[UNPROBED_COST])
     return got
 
 
 @native
 def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> int:
     """pipe_write() of what there is room for."""
-    now = begin(s, s[UNPROBED_COST])
     pipe = quiet_pipe(s, file, count)
-    needed = (count + PAGE_SIZE - 1) // PAGE_SIZE
-    if at(at(pipe + BUFS) + LENGTH) + needed > as_uint(at(pipe + SLOTS)) or not as_uint(at(pipe + READERS)):
+    held = at(at(pipe + BUFS) + LENGTH)
+    if held + (count + PAGE_SIZE - 1) // PAGE_SIZE > as_uint(at(pipe + SLOTS)) or not as_uint(at(pipe + READERS)):
         decline()
+    waking = wake_cost(at(pipe + RD_WAIT))
+    if held:
+        waking = 0  # what has bytes already tells its readers without a call
+    now = begin_moving(s, waking)
     if as_uint(at(s[FREE_PAGES])) < PIPE_MARGIN:
         decline()
     done = 0
@@ -375,7 +402,7 @@ def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> i
             decline()
         done += piece(buf + done, count - done)
     inode = at(file + F_INODE)
-    time = now + s[UNPROBED_BODY] + as_uint(at(s[REALTIME]))
+    time = now + s[UNPROBED_BODY] + waking + as_uint(at(s[REALTIME]))
     time -= time % TICK_NSEC
     changes = as_uint(at(inode + MTIME)) != time or as_uint(at(inode + CTIME)) != time
     if changes and (as_uint(at(s[LISTENERS])) or not as_uint(at(inode + I_STATE))):
@@ -391,8 +418,8 @@ def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> i
         set_uint(inode + MTIME, time)
         set_uint(inode + CTIME, time)
     count_written(got)
-    depart(s[UNPROBED_WALK], now, got)
-    end(s, nr, now, s[UNPROBED_COST])
+    depart(s[UNPROBED_WALK], now + waking, got)
+    end(s, nr, now + waking, s[UNPROBED_COST])
     return got
 
 
@@ -422,28 +449,55 @@ def lseek(s: Words, nr: int, fd: int, offset: int, whence: int) -> int:
     return offset
 
 
+class HookBytes:
+    """What the hook has copied from user memory, or will copy there: pipe.Moved."""
+
+    __slots__ = ("at", "count", "view")
+
+    def __init__(self, view: memoryview) -> None:
+        self.view = view
+        self.at = self.count = 0
+
+    def begin(self, count: int) -> None:
+        """For a call."""
+        self.at, self.count = 0, count
+
+    def copy_from(self, size: int) -> memoryview:
+        """None is missing."""
+        at = self.at
+        self.at = end = at + size
+        self.count -= size
+        return self.view[at:end]
+
+    def copy_to(self, data: bytes | bytearray | memoryview) -> int:
+        """All of them."""
+        at, size = self.at, len(data)
+        self.at = end = at + size
+        self.view[at:end] = data
+        self.count -= size
+        return size
+
+
 class PipeBodies:
     """What moves the bytes of a pipe, where the row has asked everything that could go another way."""
 
     def __init__(self, k: FsKernel) -> None:
-        self.k = k
+        self.files = k.vfs.files
         self.count = ctypes.c_uint64()
         self.bytes = (ctypes.c_char * PIPE_MOST)()
-        self.view = memoryview(self.bytes).cast("B")
+        self.moved = HookBytes(memoryview(self.bytes).cast("B"))
 
     def read(self, address: int) -> None:
         """Of a struct file."""
-        it, done = IovIter.sink(self.k, self.count.value), 0
-        self.count.value = pipe_of(self.k.vfs.files[address].f_inode).take(it)
-        for data in it.kernel_out or ():
-            self.view[done : done + len(data)] = data
-            done += len(data)
+        self.moved.begin(self.count.value)
+        self.count.value = pipe_of(self.files[address].f_inode).take(self.moved)
 
     def write(self, address: int) -> None:
         """Of a struct file."""
-        file = self.k.vfs.files[address]
-        it, pipe = IovIter.source(self.k, bytes(self.view[: self.count.value])), pipe_of(file.f_inode)
-        self.count.value = pipe.merge(it) + pipe.add(it, bool(file.f_flags & O_DIRECT))
+        file = self.files[address]
+        pipe, moved = pipe_of(file.f_inode), self.moved
+        moved.begin(self.count.value)
+        self.count.value = pipe.merge(moved) + pipe.add(moved, bool(file.f_flags & O_DIRECT))
 
 
 def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
@@ -470,6 +524,7 @@ def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
             ctypes.addressof(pipes.bytes),
         )
 
+    woken = ("__wake_up", "try_to_wake_up")
     asked = ("rw_verify_area", "security_file_permission", "bpf_lsm_file_permission")
     given, inner = (A32, B, C), (X, B, C, Y)
     writing = Way(("ksys_write", "vfs_write", "__vfs_write"), "write_null", True, (given, inner, inner, inner))
@@ -479,7 +534,7 @@ def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
     pages = Way((*reading, "new_sync_read"), "shmem_file_read_iter", False, (given, inner, inner, inner))
     others = (*asked, "read_zero", "generic_file_read_iter")
     return (
-        Shortcut("write", write, writing, unprobed_way=into, others=asked, words=partial(words, False)),
+        Shortcut("write", write, writing, unprobed_way=into, others=asked, behind=woken, words=partial(words, False)),
         Shortcut(
             "read",
             read,
@@ -487,6 +542,7 @@ def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
             pages,
             out_of,
             others,
+            woken,
             partial(words, True),
         ),
         Shortcut("lseek", lseek, Way(leaf="ksys_lseek"), words=partial(words, False)),

@@ -45,12 +45,13 @@ class IovIter:
         it.kernel_out, it.count = [], size
         return it
 
-    def copy_to(self, data: bytes) -> int:
+    def copy_to(self, data: bytes | bytearray | memoryview) -> int:
         """copy_to_iter(): how many bytes could be stored; fewer after a fault."""
+        data = bytes(data)
         if len(data) > self.count:
             data = data[: self.count]
         if self.kernel_out is not None:
-            self.kernel_out.append(bytes(data))
+            self.kernel_out.append(data)
             self.count -= len(data)
             return len(data)
         done = 0

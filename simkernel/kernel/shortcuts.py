@@ -256,13 +256,14 @@ class Shortcut:
     other_way: Way = Way()
     unprobed_way: Way = Way()
     others: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()  # what the third way calls and comes back from
     words: Callable[[], Sequence[int]] = tuple  # the row's own
     visits: bool = True  # the function calls arrive() and depart()
 
     def functions(self) -> Iterator[str]:
         """Kernel functions on its ways."""
         yield from (*self.way.calls, self.way.leaf, *self.other_way.calls, self.other_way.leaf, *self.others)
-        yield from (*self.unprobed_way.calls, self.unprobed_way.leaf)
+        yield from (*self.unprobed_way.calls, self.unprobed_way.leaf, *self.behind)
 
 
 ROWS = [

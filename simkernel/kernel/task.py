@@ -325,6 +325,7 @@ class TaskSlots:
         "pid",
         "ptracer",
         "real_parent",
+        "state",
         "syscall_nr",
         "syscall_work",
         "tgid",

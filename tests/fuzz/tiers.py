@@ -34,12 +34,16 @@ def story(rng: random.Random) -> tuple[str, dict[str, Any]]:
     which = rng.choice(("programs", "programs", "programs", "trampolines", "calls", "returns"))
     if which == "calls":
         arch = rng.choice(ARCHS)
+        programs = [
+            path for path in map((test_shortcuts.PROGRAMS / arch).joinpath, ("calls", "pipes")) if path.exists()
+        ]
         return which, {
             "arch": arch,
             "seed": seed & 0xFFFF,
             "kernel": rng.choice(VERSIONS) if arch == "x86_64" else "6.1",
             "cpus": rng.choice((1, 1, 2, 4)),
             "watch": rng.choice(WATCHED),
+            "program": rng.choice(programs),
         }
     archs = {"trampolines": ARCHS, "returns": ("x86_64", "arm64", "s390x", "i386")}.get(which, OF_64_BITS)
     return which, {"arch": rng.choice(archs), "seed": seed}

@@ -125,6 +125,39 @@ def _noted(function, entered):
     return noted
 
 
+BETWEEN_PROGRAMS = """
+dd if=/dev/zero bs=4k count=300 | dd of=/dev/null bs=4k
+dd if=/dev/zero bs=3000 count=200 | dd of=/dev/null bs=5000
+{ dd if=/dev/zero bs=1k count=200 & dd if=/dev/zero bs=4k count=100; wait; } | { dd of=/dev/null bs=7k & dd of=/dev/null bs=512; wait; }
+{ dd if=/dev/zero bs=100 count=900 & dd if=/dev/zero bs=9k count=60 & dd if=/dev/zero bs=64k count=9; wait; } | dd of=/dev/null bs=60000
+cat /bin/busybox | md5sum
+"""
+
+
+@pytest.mark.parametrize(
+    ("cpus", "kernel", "tell"),
+    [(1, "6.1", ()), (2, "6.1", ()), (3, "5.10", ()), (2, "4.1", ()), (2, "6.1", ("sched/sched_switch", "sched/sched_waking")),
+     (2, "7.2", ("raw_syscalls/sys_exit",))],
+)  # fmt: skip
+def test_pipes_between_programs(monkeypatch, busybox, cpus, kernel, tell):
+    """Those who were woken and have not run since are still on the pipe's queues: what is written and read meanwhile wakes nobody."""
+    seen, entered = [], []
+    monkeypatch.setattr(Pipe, "take", _noted(Pipe.take, entered))
+    for tier in ("python", "native"):
+        del entered[:]
+        monkeypatch.setenv("SIMKERNEL_TIER", tier)
+        with simkernel.boot(kernel=kernel, cpus=cpus) as machine:
+            for event in tell:
+                machine.kernel.observer.tracing.events.get(*event.split("/")).set_enabled(True)
+            result = machine.run([machine.install(busybox), "sh", "-c", BETWEEN_PROGRAMS])
+            k = machine.kernel
+            now, switches = k.clock.now_ns, k.cpus.nr_switches
+            seen.append((result.stdout, result.stderr, now, switches, dict(k.syscalls.counts), machine.trace_pipe()))
+    assert seen[0] == seen[1]
+    assert bool(tell) == bool(seen[0][-1])
+    assert entered.count("PipeBodies") > 1.5 * entered.count("_pipe_read")
+
+
 @pytest.mark.parametrize("tell", ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"])
 def test_pipes_while_somebody_hears_of_calls(monkeypatch, tell):
     """The event's records have the times and the results of the bodies."""
