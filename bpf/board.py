@@ -19,7 +19,7 @@ from arch.native.handler import chosen_tier
 from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.cgroup import CgroupPrograms
-from bpf.face import BpfHost, Detach, FdObject, Link, PerfEvent, Prog
+from bpf.face import BpfHost, Detach, FdObject, Link, Prog
 from bpf.frames import FrameHost, RouteHost
 from bpf.maps.base import BpfMap, MapAttr, StructOps, map_of_fd
 from bpf.maps.info import KptrField
@@ -28,6 +28,7 @@ from bpf.maps.ring import Rings
 from bpf.maps.types import create_map
 from bpf.netns import NetnsPrograms
 from bpf.owned import OwnedObjects
+from bpf.perf_face import PerfEvent
 from bpf.rstat import UpdatedGroups
 from bpf.versions.config import configured
 from tracing.face import KernelMem

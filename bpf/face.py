@@ -26,6 +26,7 @@ from arch.native import Block
 from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.layout import KernelLayout
+from bpf.perf_face import PerfEvent, PerfEventInfo
 from bpf.socket_face import SocketHost
 from bpf.walk_face import Walks
 from tracing.face import KernelMem, SymbolTable
@@ -159,29 +160,6 @@ class Link(FdObject, ABC):
 
 
 # ---- attaching ----
-
-
-class PerfAttr(Protocol):
-    """The part of struct perf_event_attr that helpers ask for."""
-
-    @property
-    def type(self) -> int: ...
-    @property
-    def config(self) -> int: ...
-
-
-class PerfEvent(Protocol):
-    """A perf event of the tracing floor."""
-
-    @property
-    def attr(self) -> PerfAttr: ...
-    @property
-    def cpu(self) -> int:
-        """The CPU it counts on; -1: any."""
-
-    @property
-    def native_words(self) -> int:
-        """Host address of words whose first two are the native functions output(words, pt_regs, data, size) and guard(words); 0: none."""
 
 
 class Cgroup(Protocol):
@@ -556,8 +534,8 @@ class BpfHost(Protocol):
     def perf_event_read(self, event: PerfEvent) -> tuple[int, int, int]:
         """Counter, time enabled, time running."""
 
-    def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
-        """bpf_get_perf_event_info(): (program, kind, name, offset, address); None for what is no perf event."""
+    def perf_event_query(self, obj: object) -> PerfEventInfo | None:
+        """bpf_get_perf_event_info(): None for what is no perf event; ENOENT without a program, EOPNOTSUPP for a counter's."""
 
     def dump_stack(self) -> None:
         """A kernel stack record in the trace buffer (3.20-rfc)."""

@@ -87,6 +87,7 @@ class Features:
     args_need_entry: bool = since(
         "6.5", "18b1e870a496: $argN elsewhere than at a function's ends has an error of its own"
     )
+    clock_pmus: bool = since("6.5", "9551fbb64d09: perf's clocks have types of their own")
     function_addresses: bool = since("6.5", "83f74441bcb1: available_filter_functions_addrs")
     eventfs: bool = since(
         "6.6", "5790b1fb3d67: directories of events are made when they are looked at, and open to others"

@@ -8,12 +8,12 @@ from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP
 from arch.abi.perf_event import PERF_COUNT_SW_BPF_OUTPUT, PERF_TYPE_SOFTWARE
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.face import PerfEvent
 from bpf.helpers import Runtime, prototype
 from bpf.helpers.stack import saved_regs
 from bpf.helpers.xdp import xdp_pieces
 from bpf.maps.array import PerfEventArrayMap
 from bpf.packet.skbuff import SkBuff, XdpBuff
+from bpf.perf_face import PerfEvent
 
 CTXLEN_SHIFT = 32
 

@@ -14,7 +14,7 @@ from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOSPC, ENOTSU
 from arch.abi.limits import INT_MAX, PAGE_SIZE, U32_MAX
 from bpf import uapi
 from bpf.btf import Btf
-from bpf.face import Cgroup, PerfEvent, Prog
+from bpf.face import Cgroup, Prog
 from bpf.maps import indexed, perf_output
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
@@ -31,6 +31,7 @@ from bpf.maps.base import (
 )
 from bpf.maps.btf import check_int_key
 from bpf.maps.rows import Probe, map_type
+from bpf.perf_face import PerfEvent
 
 VALUES = 272  # offsetof(struct bpf_array, value)
 ELEM_SIZE_AT, INDEX_MASK_AT = 256, 260

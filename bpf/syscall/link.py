@@ -15,6 +15,7 @@ from bpf.core.attach_prog import check_new_target
 from bpf.core.link import BpfLink, IterLink, XdpLink
 from bpf.core.multi_link import MultiLink
 from bpf.core.netns import make_netns_link
+from bpf.core.perf_link import COUNTERS_TOLD, PerfLink
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import (
     AttachRequest,
@@ -23,6 +24,7 @@ from bpf.face import (
     TracingAttach,
     XdpAttach,
 )
+from bpf.perf_face import PerfEventInfo
 from bpf.syscall import cgroup, sockmap
 from bpf.syscall.attr import Call
 from bpf.syscall.cgroup import make_cgroup_link
@@ -34,6 +36,7 @@ from bpf.versions import features
 from bpf.versions.program_types import types_where
 
 TP_NAME_MAX = 127
+ADDRESSES_TOLD = "6.6"  # f1a414537ecc: BPF_TASK_FD_QUERY tells the address also of a probe by name
 ATTACH_FLAGS = uapi.BPF_F_ALLOW_OVERRIDE | uapi.BPF_F_ALLOW_MULTI | uapi.BPF_F_REPLACE
 
 CGROUP_TYPES = types_where(lambda row: "cgroup" in row.traits)
@@ -217,7 +220,8 @@ def _perf_link(call: Call, prog: BpfProg) -> int:
     if attr.flags:
         raise KernelError(EINVAL)
     event = call.host.fd_perf_event(attr.signed("target_fd"))
-    return settle(call, uapi.BPF_LINK_TYPE_PERF_EVENT, prog, PerfEventAttach(event, attr.bpf_cookie), {})
+    request = PerfEventAttach(event, attr.bpf_cookie)
+    return settle(call, uapi.BPF_LINK_TYPE_PERF_EVENT, prog, request, {}, PerfLink)
 
 
 def _multi_link(call: Call, prog: BpfProg) -> int:
@@ -392,11 +396,11 @@ def task_fd_query(call: Call) -> int:
     if isinstance(obj, BpfLink):
         if obj.type != uapi.BPF_LINK_TYPE_RAW_TRACEPOINT:
             raise KernelError(ENOTSUPP)
-        return _tell(call, obj.prog.id, uapi.BPF_FD_TYPE_RAW_TRACEPOINT, str(obj.info["tp_name"]), 0, 0)
+        return _tell(call, PerfEventInfo(obj.prog.id, uapi.BPF_FD_TYPE_RAW_TRACEPOINT, str(obj.info["tp_name"])))
     answer = call.host.perf_event_query(obj)
     if answer is None:
         raise KernelError(ENOTSUPP)
-    return _tell(call, *answer)
+    return _tell(call, answer)
 
 
 def _task_fd(call: Call, pid: int, fd: int) -> object:
@@ -408,10 +412,17 @@ def _task_fd(call: Call, pid: int, fd: int) -> object:
     return call.host.task_fd(pid, fd)
 
 
-def _tell(call: Call, prog_id: int, fd_type: int, text: str | None, offset: int, address: int) -> int:
+def _address(call: Call, found: PerfEventInfo) -> int:
+    """The one number that is told of the place; in older kernels of functions by address only."""
+    if found.ref_ctr_offset and call.version.at_least(COUNTERS_TOLD):
+        return found.ref_ctr_offset
+    return 0 if found.name and call.version.before(ADDRESSES_TOLD) else found.address
+
+
+def _tell(call: Call, found: PerfEventInfo) -> int:
     """bpf_task_fd_query_copy(): the name as far as there is room."""
     attr, user = call.attr, call.user
-    raw = (text or "").encode()
+    raw = (found.name or "").encode()
     room, buf = attr.buf_len, attr.buf
     user.put(attr.place("buf_len"), 4, len(raw))
     errno = 0
@@ -423,10 +434,10 @@ def _tell(call: Call, prog_id: int, fd_type: int, text: str | None, offset: int,
         else:
             user.write(buf, raw[: room - 1] + b"\0")
             errno = ENOSPC
-    user.put(attr.place("prog_id"), 4, prog_id)
-    user.put(attr.place("fd_type"), 4, fd_type)
-    user.put(attr.place("probe_offset"), 8, offset)
-    user.put(attr.place("probe_addr"), 8, address)
+    user.put(attr.place("prog_id"), 4, found.prog_id)
+    user.put(attr.place("fd_type"), 4, found.kind)
+    user.put(attr.place("probe_offset"), 8, found.offset)
+    user.put(attr.place("probe_addr"), 8, _address(call, found))
     if errno:
         raise KernelError(errno)
     return 0

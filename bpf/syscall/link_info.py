@@ -10,11 +10,14 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.link import BpfLink
 from bpf.core.multi_link import MultiLink
+from bpf.core.perf_link import COUNTERS_TOLD, PROBE_KINDS, PerfLink
 from bpf.face import KprobeMultiAttach, UprobeMultiAttach
 from bpf.syscall.attr import Call
 from bpf.syscall.info import Info, begin, end, give_text, sized
 
 SIZES = (("6.6", 64), ("5.7", 48))
+PERF_TOLD, COOKIES_TOLD = "6.6", "6.9"  # 1b715e1b0ec5, d5c16492c66f: of links to perf events
+MISSES_TOLD = "6.7"  # 3acf8ace6823, e2b2cd592a44
 MULTI_TOLD = {KprobeMultiAttach: "6.6", UprobeMultiAttach: "6.8"}  # 7ac8d0d26192, e56fdbfb06e2
 
 FIELDS: dict[int, dict[str, tuple[int, int]]] = {
@@ -30,6 +33,7 @@ FIELDS: dict[int, dict[str, tuple[int, int]]] = {
         "tid": (32, 4),
         "pid": (36, 4),
     },
+    uapi.BPF_LINK_TYPE_PERF_EVENT: {"event_type": (16, 4)},
     uapi.BPF_LINK_TYPE_NETNS: {"netns_ino": (16, 4), "attach_type": (20, 4)},
     uapi.BPF_LINK_TYPE_XDP: {"ifindex": (16, 4)},
     uapi.BPF_LINK_TYPE_KPROBE_MULTI: {
@@ -50,6 +54,20 @@ FIELDS: dict[int, dict[str, tuple[int, int]]] = {
         "pid": (60, 4),
     },
 }
+# Of a link to a perf event, by kind of event
+_NAMED = {"name": (24, 8), "name_len": (32, 4)}
+_KPROBE = {**_NAMED, "offset": (36, 4), "addr": (40, 8), "missed": (48, 8), "cookie": (56, 8)}
+_UPROBE = {**_NAMED, "offset": (36, 4), "cookie": (40, 8), "ref_ctr_offset": (48, 8)}
+PERF_FIELDS = {
+    uapi.BPF_PERF_EVENT_UPROBE: _UPROBE,
+    uapi.BPF_PERF_EVENT_URETPROBE: _UPROBE,
+    uapi.BPF_PERF_EVENT_KPROBE: _KPROBE,
+    uapi.BPF_PERF_EVENT_KRETPROBE: _KPROBE,
+    uapi.BPF_PERF_EVENT_TRACEPOINT: {**_NAMED, "cookie": (40, 8)},
+    uapi.BPF_PERF_EVENT_EVENT: {"config": (24, 8), "attr_type": (32, 4), "cookie": (40, 8)},
+}
+# What is told of the place of a probe
+PLACES = {"offset": PERF_TOLD, "addr": PERF_TOLD, "missed": MISSES_TOLD, "ref_ctr_offset": COUNTERS_TOLD}
 
 
 def link_info(call: Call, link: BpfLink) -> int:
@@ -66,9 +84,29 @@ def link_info(call: Call, link: BpfLink) -> int:
             errno = give_text(call, info, name, f"{name}_len", str(value))
     if isinstance(link, MultiLink):
         errno = _multi(call, info, link)
+    elif isinstance(link, PerfLink) and call.version.at_least(PERF_TOLD):
+        errno = _perf(call, info, link)
     if errno:
         raise KernelError(errno)
     return end(call, info, length)
+
+
+def _perf(call: Call, info: Info, link: PerfLink) -> int:
+    """bpf_perf_link_fill_link_info()."""
+    told, event = link.event_info(), link.attached.event
+    kind = uapi.BPF_PERF_EVENT_EVENT if told is None else PROBE_KINDS[told.kind][0]
+    info["event_type"], info.fields = kind, PERF_FIELDS[kind]
+    if call.version.at_least(COOKIES_TOLD):
+        info["cookie"] = link.attached.cookie
+    if told is None:
+        info["attr_type"], info["config"] = event.type_told, event.attr.config
+        return 0
+    errno = give_text(call, info, "name", "name_len", told.name or "")
+    places = {"offset": told.offset, "addr": told.address, "missed": told.missed, "ref_ctr_offset": told.ref_ctr_offset}
+    for name, value in places.items():
+        if name in info.fields and call.version.at_least(PLACES[name]):
+            info[name] = value
+    return errno
 
 
 def _multi(call: Call, info: Info, link: MultiLink) -> int:

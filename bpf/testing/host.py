@@ -27,13 +27,13 @@ from bpf.face import (
     FdObject,
     Link,
     NetNamespace,
-    PerfEvent,
     ProbedFile,
     Prog,
     RawTracepointAttach,
     XdpAttach,
 )
 from bpf.layout import KernelLayout, layout_of
+from bpf.perf_face import PerfEvent, PerfEventInfo
 from bpf.syscall.sys_bpf import bpf_from_kernel
 from tracing.face import SymbolTable
 
@@ -66,6 +66,7 @@ class TestEvent:
 
     def __init__(self, type_: int, config: int, cpu: int = 0) -> None:
         self.type, self.config, self.cpu = type_, config, cpu
+        self.type_told = type_
 
     native_words = 0
 
@@ -442,7 +443,7 @@ class TestHost:
     def load_packet(self, skb: int, off: int, size: int) -> int:
         return -1
 
-    def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
+    def perf_event_query(self, obj: object) -> PerfEventInfo | None:
         return None
 
     def receive_frames(self, device: int, frames: list[bytes]) -> bool:

@@ -13,7 +13,7 @@ from arch.abi.fcntl import AT_FDCWD, O_ACCMODE
 from arch.abi.perf_event import PERF_BPF_EVENT_PROG_LOAD, PERF_BPF_EVENT_PROG_UNLOAD
 from arch.errors import Fault, KernelError
 from arch.memory import KernelMemory
-from bpf import face, uapi
+from bpf import perf_face, uapi
 from bpf.board import Bpf
 from bpf.btf import Btf
 from bpf.core.program import BpfProg, prog_of_fd
@@ -35,6 +35,7 @@ from bpf.face import (
 )
 from bpf.layout import KernelLayout, layout_of
 from bpf.maps.base import BpfMap
+from bpf.perf_face import PerfEventInfo
 from simkernel.fs.bpffs import BpfInode
 from simkernel.fs.cgroup import Cgroup as FsCgroup
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
@@ -156,8 +157,8 @@ class BpfSide(ABC):
         file = self.k.vfs.file_of(self.k, task, fd)
         return file.private_data if file.private_data is not None else file
 
-    def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
-        """bpf_get_perf_event_info(): (program, kind, name, offset, address); None for what is no perf event."""
+    def perf_event_query(self, obj: object) -> PerfEventInfo | None:
+        """bpf_get_perf_event_info(): None for what is no perf event; ENOENT without a program, EOPNOTSUPP for a counter's."""
         if not isinstance(obj, PerfEvent):
             return None
         program, event = obj.program, obj.trace_event
@@ -168,11 +169,12 @@ class BpfSide(ABC):
         prog_id = program.id
         probe = event.probes[0] if isinstance(event, ProbeEvent) else None
         if isinstance(probe, TraceUprobe):
-            return prog_id, uapi.BPF_FD_TYPE_UPROBE + probe.is_return, probe.path, probe.offset, 0
+            kind = uapi.BPF_FD_TYPE_UPROBE + probe.is_return
+            return PerfEventInfo(prog_id, kind, probe.path, probe.offset, ref_ctr_offset=probe.ref_ctr_offset)
         if isinstance(probe, TraceKprobe):
-            address = 0 if probe.symbol else probe.kp.addr
-            return prog_id, uapi.BPF_FD_TYPE_KPROBE + probe.is_return, probe.symbol or None, probe.offset, address
-        return prog_id, uapi.BPF_FD_TYPE_TRACEPOINT, event.name, 0, 0
+            kind = uapi.BPF_FD_TYPE_KPROBE + probe.is_return
+            return PerfEventInfo(prog_id, kind, probe.symbol or None, probe.offset, probe.kp.addr, probe.nmissed)
+        return PerfEventInfo(prog_id, uapi.BPF_FD_TYPE_TRACEPOINT, event.name)
 
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND: bytes of a packet in network order, -1 beyond its end."""
@@ -454,12 +456,12 @@ class BpfSide(ABC):
         """Into the trace."""
         self.tracing.bpf_trace_printk(text)
 
-    def perf_event_output(self, event: face.PerfEvent, regs: int, data: bytes) -> bool:
+    def perf_event_output(self, event: perf_face.PerfEvent, regs: int, data: bytes) -> bool:
         """PerfEvent.bpf_output().  EINVAL, EOPNOTSUPP."""
         assert isinstance(event, PerfEvent)
         return event.bpf_output(data, regs)
 
-    def perf_event_read(self, event: face.PerfEvent) -> tuple[int, int, int]:
+    def perf_event_read(self, event: perf_face.PerfEvent) -> tuple[int, int, int]:
         """Counter, time enabled, time running (ns), up to now."""
         assert isinstance(event, PerfEvent)
         event.update()

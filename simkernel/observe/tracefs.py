@@ -71,7 +71,7 @@ def install(k: ObservedKernel) -> None:
     k.vfs.sysctl.on_write("kernel.tracepoint_printk", lambda value: without_tp_printk(k))
     k.vfs.sysctl.on_write("kernel.perf_event_paranoid", tracing.perf.pmus.set_paranoid)
     debugfs_file(k.vfs, "kprobes", traced(tree.kprobes))
-    for name, number in tracing.perf.pmus.types.items():
+    for name, number in tracing.perf.pmus.shown.items():
         event_source(k, name, number)
     if k.version.at_least("5.4") and k.observer.bpf.built_with("DEBUG_INFO_BTF"):
         sysfs_file(k.vfs, "kernel/btf/vmlinux", BtfFile(k.observer.kernel_btf))

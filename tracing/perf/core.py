@@ -165,7 +165,9 @@ class PerfCore:
             raise KernelError(EINVAL, "sigtrap needs a task")
         if attr.flag("inherit") and attr.sample_type & PERF_SAMPLE_READ and not attr.flag("inherit_thread"):
             raise KernelError(EINVAL, "inherit and PERF_SAMPLE_READ")
+        attr = self.pmus.serving(attr)
         event = PerfEvent(self, attr, task, cpu, self.next_id)
+        event.type_told = self.pmus.type_told(attr)
         if attr.freq and attr.sample_period:
             event.period = 1
             event.last_period, event.period_left = 1, -1

@@ -64,6 +64,7 @@ class PerfEvent:
         self.board = core.board
         self.host = core.board.host
         self.attr = attr
+        self.type_told = attr.type  # to signals and of links; see Pmus.type_told()
         self.id = event_id
         self.format = Format(core.board, attr, event_id)
         self.tasks: set[Hashable] | None = None if task is None else {task}
@@ -198,7 +199,7 @@ class PerfEvent:
             self.overflow_hook(self, regs)
         self.output(self.sample(regs, raw, addr, ip, period))
         if self.attr.flag("sigtrap"):
-            self.host.send_sigtrap(addr, self.attr.sig_data, self.attr.type)
+            self.host.send_sigtrap(addr, self.attr.sig_data, self.type_told)
         if self.fasync is not None:
             self.fasync(self.hangup)
 

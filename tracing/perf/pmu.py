@@ -6,11 +6,14 @@ Each kind checks the attribute in the kernel's order and hangs the event where i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
+from dataclasses import replace
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
 from arch.abi.hw_breakpoint import HW_BREAKPOINT_RW, HW_BREAKPOINT_W, HW_BREAKPOINT_X
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import (
+    PERF_COUNT_SW_CPU_CLOCK,
+    PERF_COUNT_SW_TASK_CLOCK,
     PERF_SAMPLE_BRANCH_STACK,
     PERF_SAMPLE_RAW,
     PERF_SAMPLE_STACK_USER,
@@ -31,8 +34,9 @@ from tracing.record.event import TraceEvent
 from tracing.record.registry import EventRegistry
 
 # /sys/bus/event_source/devices/NAME/type
-PMU_TYPES = {"software": 1, "tracepoint": 2, "breakpoint": 5, "kprobe": 6, "uprobe": 7}
-FIRST_DYNAMIC = 6  # PERF_TYPE_MAX: numbers from here on are given out at boot
+PMU_TYPES = {"software": 1, "tracepoint": 2, "breakpoint": 5}
+FIRST_DYNAMIC = 6  # PERF_TYPE_MAX: numbers from here on are given out at boot, in this order
+CLOCKS = {"cpu_clock": PERF_COUNT_SW_CPU_CLOCK, "task_clock": PERF_COUNT_SW_TASK_CLOCK}  # not seen in /sys
 PERF_MSR_TSC = 0  # enum perf_msr_id
 PMU_EVENTS = {"msr": {"tsc": "event=0x00"}}
 PMU_FORMATS = {
@@ -47,10 +51,12 @@ Watch = Callable[[Collection[Hashable] | None, int, int, int, Callable[[int], No
 
 def pmu_types(board: Board) -> dict[str, int]:
     """The machine's event sources, by name."""
-    types = {name: number for name, number in PMU_TYPES.items() if board.features.probe_pmu or number < FIRST_DYNAMIC}
+    dynamic = [*CLOCKS] if board.features.clock_pmus else []
+    if board.features.probe_pmu:
+        dynamic += ["kprobe", "uprobe"]
     if board.host.arch.calls.has_tsc and board.host.version.at_least("4.3"):
-        types["msr"] = max(FIRST_DYNAMIC, max(types.values()) + 1)
-    return types
+        dynamic.append("msr")
+    return PMU_TYPES | {name: FIRST_DYNAMIC + i for i, name in enumerate(dynamic)}
 
 
 class Pmus:
@@ -67,6 +73,11 @@ class Pmus:
         self.watch: Watch | None = None  # the machine's debug registers
         self.watching: dict[PerfEvent, Callable[[], None]] = {}  # what ends a breakpoint
 
+    @property
+    def shown(self) -> dict[str, int]:
+        """Those of /sys/bus/event_source/devices."""
+        return {name: number for name, number in self.types.items() if name not in CLOCKS}
+
     def set_paranoid(self, value: int) -> None:
         """A write to kernel.perf_event_paranoid."""
         self.paranoid = value
@@ -75,6 +86,22 @@ class Pmus:
         """PERF_PMU_CAP_NO_NMI."""
         return kind == PERF_TYPE_SOFTWARE
 
+    def serving(self, attr: PerfAttr) -> PerfAttr:
+        """The attribute of an event of a clock's own type as of one of software.  ENOENT for another of that type."""
+        clock = next((name for name in CLOCKS if attr.type == self.types.get(name)), None)
+        if clock is None:
+            return attr
+        if attr.config != CLOCKS[clock]:
+            raise KernelError(ENOENT, f"not {clock}")
+        return replace(attr, type=PERF_TYPE_SOFTWARE)
+
+    def type_told(self, attr: PerfAttr) -> int:
+        """attr.type as perf_swevent_init() leaves it: where clocks have types of their own, theirs."""
+        if attr.type != PERF_TYPE_SOFTWARE:
+            return attr.type
+        clock = next((name for name, number in CLOCKS.items() if attr.config == number), "")
+        return self.types.get(clock, attr.type)
+
     def init(self, event: PerfEvent) -> None:
         """The event_init() of the type's PMU.  ENOENT for a type nobody serves."""
         attr = event.attr
@@ -82,9 +109,9 @@ class Pmus:
             self._init_software(event)
         elif attr.type == PERF_TYPE_TRACEPOINT:
             self._init_tracepoint(event)
-        elif self.board.features.probe_pmu and attr.type == PMU_TYPES["kprobe"]:
+        elif attr.type == self.types.get("kprobe"):
             self._init_kprobe(event)
-        elif self.board.features.probe_pmu and attr.type == PMU_TYPES["uprobe"]:
+        elif attr.type == self.types.get("uprobe"):
             self._init_uprobe(event)
         elif attr.type == PERF_TYPE_BREAKPOINT:
             self._init_breakpoint(event)

@@ -1,8 +1,9 @@
-"""BPF since 6.2: programs print here what they printed on 6.12 and 7.2.
+"""BPF since 6.2: programs print here what they printed on 6.12 and 7.2, some of them on 6.1.
 
 programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets,
 programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks, programs/multi.c about links to many functions,
-programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, and places of arenas.
+programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, and places of arenas,
+programs/perflinks.c about links to perf events.
 """
 
 import shutil
@@ -32,6 +33,9 @@ ASKED = [
     ("tokens", "7.2", ["mounts"]),
     ("tokens", "6.12", ["places"]),
     ("tokens", "7.2", ["places"]),
+    ("perflinks", "6.1", ["kinds"]),
+    ("perflinks", "6.12", ["kinds"]),
+    ("perflinks", "7.2", ["kinds"]),
 ]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
