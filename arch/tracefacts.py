@@ -31,6 +31,7 @@ class EventFrames:
     kprobe: Names = ("kprobe_trace_func", "kprobe_dispatcher")
     kprobe_trap: Names = ()  # what leads from the probed instruction to the kprobe
     kretprobe: Names = ("kretprobe_trace_func", "kretprobe_dispatcher")
+    fprobe: Names = ()  # where fprobes are function_graph's
     uprobe: Names = ()
     uretprobe: Names = ()
     function: Names = ()  # above a traced function: of the function tracer alone

@@ -88,23 +88,38 @@ class Features:
         "6.5", "18b1e870a496: $argN elsewhere than at a function's ends has an error of its own"
     )
     clock_pmus: bool = since("6.5", "9551fbb64d09: perf's clocks have types of their own")
+    eprobe_fields_by_parser: bool = since(
+        "6.5", "1b8b0cd754cd: a field that an event lacks is an error of the $-variable"
+    )
+    btf_args: bool = since("6.5", "b576e09701c7: arguments of probe events by their names in BTF, and $arg*")
+    fprobe_events: bool = since("6.5", "334e5519c375, e2d0d7b2f42d: events f: at functions and t: at tracepoints")
     function_addresses: bool = since("6.5", "83f74441bcb1: available_filter_functions_addrs")
     eventfs: bool = since(
         "6.6", "5790b1fb3d67: directories of events are made when they are looked at, and open to others"
     )
+    btf_members: bool = since(
+        "6.6", "c440adfbe302: members of structures in arguments of probe events, the type of $retval"
+    )
     array_expands_itself: bool = since("6.7", "a1f157c7a3bb: the buffer of an instance has its size from the start")
     long_markers: bool = since("6.8", "8ec90be7f15f: trace_marker takes as much as an entry holds")
     subbuf_size: bool = since("6.8", "2f84b39f4812: buffer_subbuf_size_kb")
+    args_at_return: bool = since("6.9", "25f00e40ce79: arguments of a call in events of its return")
+    dentry_types: bool = since("6.10", "d9b15224dd8f: the types %pd and %pD")
     graph_in_instances: bool = since("6.11", "c132be2c4fcc: function_graph in instances")
     symbol_checked_by_parser: bool = since(
         "6.12", "9d8616034f16: a symbol that a probe cannot have is an error of its text (EINVAL)"
     )
+    tracepoints_to_come: bool = since("6.12", "57a7e6de9e30: a tracepoint that is not there may be a module's")
     lazy_resched: bool = since("6.13", "26baa1f1c4bd: one flag of an entry says that the task is to go later")
     option_func_args: bool = since("6.15", "533c20b062d7: the options func-args and funcgraph-args")
     unsigned_char: bool = since("6.2", "3bc753c06dd0: the kernel's char is unsigned on every CPU")
     show_event_filters: bool = since("7.0", "show_event_filters and show_event_triggers")
     latency_on_demand: bool = since("7.0", "tracing_max_latency only with a tracer of latencies")
     header_page_chars: bool = since("7.0", "header_page calls overwrite a char")
+    fprobes_by_graph: bool = since(
+        "7.2", "seen there: fprobes are function_graph's, have no rN, and look for their function first"
+    )
+    dynevent_message: bool = since("7.2", "seen there: a definition of no kind is in error_log")
     syscall_user_data: bool = since("6.19", "events of system calls have names and data of the program's memory")
 
     @property

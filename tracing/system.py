@@ -71,6 +71,8 @@ class Tracing:
         self.functions = Functions(board, self.kprobes)
         self.probe_events.table.silent = self.functions.silent
         self.probe_events.table.shared = self.functions.shared
+        self.probe_events.table.match = self.functions.match
+        self.probe_events.table.tracepoint = self.tracepoint
         self.kprobes.refused = self.functions.refused
         self.kprobes.black = self.functions.black
         self.function_options = {"func_stack_trace": False}

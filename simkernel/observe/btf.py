@@ -9,6 +9,7 @@ from arch.ctype import CType, CTypeError, FuncDecl
 from bpf.btf import Btf
 from bpf.btf.build import extended_btf, kernel_btf
 from bpf.btf.codec import Kind, LazyBtf
+from bpf.btf.dump import type_text
 from bpf.btf.recorded import machine_btf
 from bpf.btf.vmlinux import add_events, event_class
 from simkernel.kernel.face import KernelFace
@@ -72,6 +73,17 @@ class KernelBtf:
         if self._made is None:
             self._made = self._recorded() or LazyBtf(self._build)
         return self._made
+
+    def signature(self, symbol: str) -> FuncDecl | None:
+        """Of a function that the real kernel has and this machine has not; None for one whose types are not ours."""
+        if machine_btf(self.k.arch.name, self.k.version) is None:
+            return None
+        types = self.get()
+        found = types.find(symbol, Kind.FUNC)
+        try:
+            return self.k.types.prototype(type_text(types, types[found].type, symbol)) if found else None
+        except CTypeError:
+            return None
 
     def enum(self, name: str) -> list[tuple[str, int]]:
         """Names and values, in their order; none of an enumeration that is not there."""

@@ -244,7 +244,7 @@ class Host(BpfSide):
 
     def signature(self, function: str) -> FuncDecl | None:
         """As the kernel's BTF has it."""
-        return signature(self.k, function)
+        return signature(self.k, function) or self.kernel_btf.signature(function)
 
     def is_kernel_text(self, addr: int) -> bool:
         """core_kernel_text(), for what has a symbol."""

@@ -59,7 +59,7 @@ def fetch_types_4_1(word: int, hexadecimal: bool) -> dict[str, FetchType]:
 class Op:
     """One fetch instruction.  `offset` is used by deref and store; `user` reads user memory."""
 
-    op: str  # reg stack stackp retval comm arg imm foffs data sym deref / store kinds
+    op: str  # reg stack stackp retval comm arg edata imm foffs data sym deref / store kinds
     param: int = 0
     offset: int = 0
     user: bool = False

@@ -11,6 +11,7 @@ from arch.abi.errno import ECANCELED, EINVAL
 from arch.errors import KernelError
 from tracing.board import ErrorLog
 from tracing.probes.args import MAX_TRACE_ARGS, ProbeArg
+from tracing.probes.btf_args import WordError, expand_args, expand_dentries
 from tracing.probes.errors import ProbeError
 from tracing.probes.fetch_parser import FetchParser
 from tracing.text.strings import is_good_name
@@ -73,14 +74,33 @@ class Command:
             raise self.fail("BAD_EVENT_NAME", offset)
         return group, event
 
+    def expand(self, parser: FetchParser) -> list[str]:
+        """The words behind the place, with those that stand for others as these."""
+        features, words = parser.features, self.argv[2:]
+        if features.btf_args and parser.kernel:
+            at_an_end = parser.on_entry if not parser.is_return else features.args_at_return
+            try:
+                words = expand_args(words, parser.signature, 2, at_an_end)
+            except WordError as error:
+                self.index = error.index
+                self.log(error.why, error.position)
+                raise
+        if features.dentry_types and parser.kernel:
+            expanded = expand_dentries(words, parser.layouts)
+            if words == self.argv[2:]:
+                self.argv[2:] = expanded  # in its place: messages show it
+            words = expanded
+        return words
+
     def parse_args(self, parser: FetchParser) -> list[ProbeArg]:
         """The words behind the place, at most 128; an error is logged at its word."""
         args: list[ProbeArg] = []
-        for index, word in enumerate(self.argv[2 : 2 + MAX_TRACE_ARGS]):
+        for index, word in enumerate(self.expand(parser)[:MAX_TRACE_ARGS]):
             self.index = index + 2
             try:
                 args.append(parser.parse(index, word, args))
             except ProbeError as error:
-                self.log(error.why, error.position)
+                for why in filter(None, (error.why, error.then)):
+                    self.log(why, error.position)
                 raise
         return args

@@ -5,7 +5,7 @@ While such an event is on in a trace array, a trigger hangs on the other event t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from arch.abi.errno import E2BIG, EBUSY, EEXIST, EINVAL, ENODEV, ENOENT
 from arch.errors import KernelError
@@ -29,9 +29,12 @@ class FieldParser(FetchParser):
     """Arguments of an event probe: `$name` is a field, registers there are none."""
 
     of_event = True
+    known: Container[str] = ()  # the event's fields
 
     def variable(self, name: str, at: int) -> Op:
-        """Any name; whether the event has it is asked later."""
+        """Any name; whether the event has it was asked later before 6.5."""
+        if self.features.eprobe_fields_by_parser and name not in self.known and name not in ("comm", "COMM"):
+            raise ProbeError("BAD_VAR", at)
         return Op("field", name=name)
 
     def expression(self, text: str, at: int, ops: list[Op]) -> list[Op]:
@@ -224,7 +227,7 @@ class EventProbes:
     def parse_args(self, command: Command, words: list[str], target: TraceEvent) -> list[ProbeArg]:
         """The arguments, at most 128; a field that the other event lacks is refused.  EINVAL, ENOENT."""
         parser = FieldParser(self.board, True, False)
-        known = {field.name for field in target.fields}
+        known = parser.known = {field.name for field in target.fields}
         args: list[ProbeArg] = []
         for index, word in enumerate(words[:MAX_TRACE_ARGS]):
             command.index = index + 2

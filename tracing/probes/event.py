@@ -154,6 +154,7 @@ class TraceProbe:
     kind = ""
     event: ProbeEvent
     held_flags = 0  # TRACE_FLAG_* that its records show beside the host's
+    held_depth = 0  # of preemption, the same
 
     def __init__(self, recorder: Recorder, args: list[ProbeArg], is_return: bool) -> None:
         self.recorder = recorder
@@ -163,7 +164,7 @@ class TraceProbe:
         self.is_return = is_return
         self.users: set[str] = set()  # FTRACE, PERF
         self.counts = programs.counter()
-        self.context = FetchContext(recorder.board, self.kind == "kprobe")
+        self.context = FetchContext(recorder.board, self.kind != "uprobe")
         self.fetch = [compile_fetch(arg, self.context) for arg in args]
 
     @property
@@ -202,7 +203,7 @@ class TraceProbe:
         event, records, place = self.event, self.recorder.native, self.native_place()
         if place is None or len(event.listeners) != 1 or self.nhit < WARM_COMMITS[chosen_tier()]:
             return None
-        words = records.event(event.listeners[0], event.id, self.held_flags)
+        words = records.event(event.listeners[0], event.id, self.held_flags, self.held_depth)
         if words is None:
             return None
         arch, layout = self.host.arch, self.board.layout
@@ -291,7 +292,7 @@ class TraceProbe:
 
     def entry_header(self, flags: int) -> bytes:
         """struct trace_entry of a hit in the trace."""
-        return self.event.header(0, flags)
+        return self.event.header(self.held_depth, flags)
 
     def to_perf(self, regs: int, heads: tuple[int, ...], flags: int) -> None:
         """Programs run first, on whatever CPU and task the hit is; then the perf events get a sample."""
@@ -300,9 +301,9 @@ class TraceProbe:
             return
         self.deliver(regs, heads, flags)
 
-    def deliver(self, regs: int, heads: tuple[int, ...], flags: int) -> None:
+    def deliver(self, regs: int, heads: tuple[int, ...], flags: int = 0) -> None:
         """A sample for the perf events."""
         event = self.event
         if event.perf_events:
-            record = event.header(0, flags) + event.pack(heads, self.values(regs))
+            record = event.header(self.held_depth, flags) + event.pack(heads, self.values(regs))
             event.deliver_to_perf(record, regs, heads[-1])

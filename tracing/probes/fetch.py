@@ -29,6 +29,7 @@ class FetchContext:
         self.layout = board.layout
         self.kernel = kernel
         self.base = 0  # uprobes: where the file is mapped, for @+OFF
+        self.entry: Sequence[int] = ()  # arguments of the call that returns, or of a tracepoint
 
     def comm_address(self) -> int:
         """Of the running task's name."""
@@ -108,6 +109,8 @@ def compile_base(op: Op, ctx: FetchContext) -> Fetch:
         return lambda regs: ctx.word(mem.read_uint(regs + sp.offset, sp.size) + param * arch.word)
     if kind == "arg":
         return lambda regs: arch.argument(mem, regs, param, layout)
+    if kind == "edata":
+        return lambda regs: ctx.entry[param]
     if kind == "imm":
         return lambda regs: param
     if kind == "field":

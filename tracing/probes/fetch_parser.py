@@ -12,6 +12,7 @@ from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC
 from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.board import Board
+from tracing.probes import btf_args
 from tracing.probes.args import FetchType, Op, ProbeArg, fetch_types, fetch_types_4_1
 from tracing.probes.errors import ProbeError
 from tracing.text.strings import is_good_name, simple_strtoul
@@ -29,9 +30,18 @@ class FetchParser:
     """Parses the arguments of one definition."""
 
     of_event = False  # an event probe's: $comm is an address there, as long as its type is no string
+    with_registers = True  # %REG is known
 
-    def __init__(self, board: Board, kernel: bool, is_return: bool, on_entry: bool = False) -> None:
+    def __init__(
+        self,
+        board: Board,
+        kernel: bool,
+        is_return: bool,
+        on_entry: bool = False,
+        signature: btf_args.Signature | None = None,
+    ) -> None:
         self.symbols = board.host.symbols
+        self.layouts = board.host.types
         self.arch = board.host.arch
         self.word = board.word
         self.stack_words = self.arch.map.stack_size // self.word
@@ -42,6 +52,8 @@ class FetchParser:
         self.types = fetch_types(board.word, self.features.probe_type_char)
         self.default = f"x{8 * self.word}"
         self.size = 0  # of the fixed part so far
+        self.signature = signature  # of the function, as far as BTF knows it
+        self.found: btf_args.Found | None = None  # what BTF says of the argument that is parsed
 
     def find_type(self, name: str | None) -> FetchType | None:
         """find_fetch_type(): by name, `b4@2/32` by its container; None if there is none."""
@@ -70,12 +82,17 @@ class FetchParser:
                 raise ProbeError("NO_ARG_NAME", 0)
             start = len(name) + 1
         else:
-            name, body, start = f"arg{index + 1}", text, 0
+            name, body, start = self.made_up_name(index, text), text, 0
         if not is_good_name(name):
             raise ProbeError("BAD_ARG_NAME", 0)
         if name in RESERVED_NAMES or any(arg.name == name for arg in earlier):
             raise ProbeError("USED_ARG_NAME", 0)
         return self.body(name, body, start)
+
+    def made_up_name(self, index: int, text: str) -> str:
+        """generate_probe_arg_name(): a variable's own, as long as nothing else is asked for."""
+        variable = text.split(":", 1)[0]
+        return variable if self.features.btf_args and is_good_name(variable) else f"arg{index + 1}"
 
     def body(self, name: str, text: str, start: int) -> ProbeArg:
         """traceprobe_parse_probe_arg_body()."""
@@ -96,12 +113,39 @@ class FetchParser:
         if kind is None:
             raise ProbeError("BAD_TYPE", type_at if type_name is not None else start)
         arg = ProbeArg(name, text, kind, count, self.size)
-        self.size += arg.size
-        if self.size > MAX_PROBE_EVENT_SIZE:
-            raise ProbeError("EVENT_TOO_BIG", start, E2BIG)
+        self.check_size(arg, start)
+        self.found = None
         arg.ops = self.expression(expression, start, [])
+        if self.found is not None:
+            self.choose_type(arg, self.found, type_name, start)
+            self.check_size(arg, start)
+        self.size += arg.size
         self.choose_store(arg, type_name, start, type_at)
         return arg
+
+    def check_size(self, arg: ProbeArg, start: int) -> None:
+        """E2BIG for more than an event holds."""
+        if self.size + arg.size > MAX_PROBE_EVENT_SIZE:
+            raise ProbeError("EVENT_TOO_BIG", start, E2BIG)
+
+    def choose_type(self, arg: ProbeArg, found: btf_args.Found, type_name: str | None, start: int) -> None:
+        """The type that BTF knows, where none was asked for; where a string was, whether there can be one."""
+        if type_name is None:
+            arg.type = self.types[btf_args.type_name(found.type, self.word)]
+        elif arg.type.is_string and type_name != "symstr":
+            steps = btf_args.string_step(found.type, self.word)
+            if steps is None:
+                raise ProbeError("BAD_TYPE4STR", start)
+            if steps:
+                self.push(arg.ops, Op("deref"), start)
+        if found.bits is not None and type_name is None:
+            arg.bits = self.btf_bitfield(arg.type, found.bits)
+
+    def btf_bitfield(self, kind: FetchType, bits: tuple[int, int]) -> tuple[int, int]:
+        """parse_btf_bitfield(): the shifts."""
+        first, count = bits
+        whole = 8 * kind.size
+        return whole - first - count, whole - count
 
     def split_type(self, text: str, start: int) -> tuple[str, str | None, int, int]:
         """`expr:type[count]` -> expression, type, count, column of the type."""
@@ -140,8 +184,14 @@ class FetchParser:
         """parse_probe_arg()."""
         first = text[:1]
         if first == "$":
-            self.push(ops, self.variable(text[1:], at), at)
+            found = self.result(text, at) if text.startswith("$retval") and self.is_return else None
+            if found is None:
+                self.push(ops, self.variable(text[1:], at), at)
+            else:
+                self.push_found(ops, found, at)
         elif first == "%":
+            if not self.with_registers:
+                raise ProbeError("BAD_VAR", at, then="BAD_FETCH_ARG")
             if text[1:] not in self.arch.kprobe_registers:
                 raise ProbeError("BAD_REG_NAME", at)
             self.push(ops, Op("reg", name=self.arch.kprobe_registers[text[1:]]), at)
@@ -151,9 +201,54 @@ class FetchParser:
             self.dereference(text, at, ops)
         elif first == "\\":
             self.immediate(text, at, ops)
+        elif self.features.btf_args and ((first.isascii() and first.isalpha()) or first == "_"):
+            self.push_found(ops, self.named(text, at), at)
         else:
             raise ProbeError("BAD_FETCH_ARG", at)
         return ops
+
+    def push_found(self, ops: list[Op], found: btf_args.Found, at: int) -> None:
+        """The steps to a variable."""
+        for op in found.ops:
+            self.push(ops, op, at)
+        self.found = found
+
+    def named(self, text: str, at: int) -> btf_args.Found:
+        """parse_btf_arg(): an argument of the function by its name, and members behind it."""
+        if not (self.on_entry or self.is_return) or (self.is_return and not self.features.args_at_return):
+            raise ProbeError("NOSUP_BTFARG", at)
+        name, link, rest = btf_args.split_member(text, at) if self.features.btf_members else (text, "", "")
+        if link == ".":
+            raise ProbeError("NOSUP_DAT_ARG", at + len(name) + 1)
+        if self.signature is None or not self.signature.params:
+            raise ProbeError("NOSUP_BTFARG", at)
+        for index, (known, ctype) in enumerate(self.signature.params):
+            if known == name:
+                base = self.argument(index)
+                if link:
+                    return btf_args.walk(base, ctype, rest, at + len(name) + len(link))
+                return btf_args.Found([base], ctype.strip)
+        raise ProbeError("NO_BTFARG", at)
+
+    def result(self, text: str, at: int) -> btf_args.Found | None:
+        """$retval with its type, and members behind it; None where it is a plain one."""
+        if self.signature is None or not self.features.btf_members:
+            return None
+        name, link, rest = btf_args.split_member(text, at)
+        if name != "$retval":
+            return None
+        if link == ".":
+            raise ProbeError("NOSUP_DAT_ARG", at + len(name) + 1)
+        if btf_args.returns_nothing(self.signature):
+            raise ProbeError("NO_RETVAL", at)
+        base = Op("retval")
+        if link:
+            return btf_args.walk(base, self.signature.result, rest, at + len(name) + len(link))
+        return btf_args.Found([base], self.signature.result.strip)
+
+    def argument(self, index: int) -> Op:
+        """The function's argument of this number, from 0; at a return what it was at entry."""
+        return Op("edata" if self.is_return else "arg", index)
 
     def variable(self, name: str, at: int) -> Op:
         """parse_probe_vars()."""
@@ -165,17 +260,27 @@ class FetchParser:
             return self.stack_variable(name[5:], at)
         if name in ("comm", "COMM"):
             return Op("comm")
-        if self.kernel and self.on_entry and not self.is_return and name.startswith("arg"):
-            try:
-                number = kstrto(name[3:], 10, 64, False)
-            except KernelError:
-                raise ProbeError("BAD_VAR", at) from None
-            if not number or number > self.stack_words:
-                raise ProbeError("BAD_ARG_NUM", at)
-            return Op("arg", number - 1)
-        if name.startswith("arg") and self.features.args_need_entry and not (self.kernel and self.is_return):
-            raise ProbeError("NOFENTRY_ARGS", at)
+        if name.startswith("arg"):
+            return self.numbered(name, at)
         raise ProbeError("BAD_VAR", at)
+
+    def numbered(self, name: str, at: int) -> Op:
+        """$argN."""
+        features = self.features
+        at_end = (features.args_at_return if self.is_return else self.on_entry) and self.kernel
+        if not at_end and (not features.args_need_entry or (self.kernel and self.is_return)):
+            raise ProbeError("BAD_VAR", at)
+        if not at_end and self.kernel:
+            raise ProbeError("NOFENTRY_ARGS", at)
+        try:
+            number = kstrto(name[3:], 10, 64, False)
+        except KernelError:
+            raise ProbeError("BAD_VAR", at) from None
+        if not number or number > self.stack_words:
+            raise ProbeError("BAD_ARG_NUM", at)
+        if not at_end:
+            raise ProbeError("NOFENTRY_ARGS", at)
+        return self.argument(number - 1)
 
     def stack_variable(self, rest: str, at: int) -> Op:
         """$stack, $stackN."""
@@ -235,6 +340,7 @@ class FetchParser:
         if close < 0:
             raise ProbeError("DEREF_OPEN_BRACE", inner_at + len(inner))
         self.expression(inner[:close], inner_at, ops)
+        self.found = None
         if ops[-1].op in ("comm", "data"):
             raise ProbeError("COMM_CANT_DEREF", inner_at)
         self.push(ops, Op("deref", 0, offset, user), inner_at)
@@ -291,7 +397,7 @@ class FetchParser:
         ops, kind = arg.ops, arg.type
         last = ops[-1]
         if kind.name == "symstr":
-            if last.op not in ("reg", "stack", "retval", "arg", "deref") or (last.op == "deref" and last.user):
+            if last.op not in ("reg", "stack", "retval", "arg", "edata", "deref") or (last.op == "deref" and last.user):
                 raise ProbeError("BAD_SYMSTRING", at)
             arg.store = "symstr"
             return 1

@@ -8,6 +8,7 @@ from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EILSEQ, EINVAL, ENOENT, ENOMEM
 from arch.abi.limits import UINT_MAX
 from arch.cstring import kstrto
 from arch.errors import KernelError
+from tracing.probes.btf_args import of_function
 from tracing.probes.command import MAX_EVENT_NAME_LEN, Command, NotMine
 from tracing.probes.fetch_parser import FetchParser, split_symbol_offset
 from tracing.probes.kprobes import KRETPROBE_MAXACTIVE_MAX
@@ -16,8 +17,8 @@ from tracing.probes.trace_kprobe import TraceKprobe
 
 
 def sanitize(name: str) -> str:
-    """sanitize_event_name(): no dots and colons."""
-    return name[:1] + re.sub(r"[:.]", "_", name[1:])
+    """sanitize_event_name(): no dots, colons and asterisks."""
+    return name[:1] + re.sub(r"[:.*]", "_", name[1:])
 
 
 def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
@@ -46,7 +47,8 @@ def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
         letter = "r" if is_return else "p"
         point = f"{symbol}_{offset}" if symbol else f"0x{table.board.addresses.pointer(addr)}"
         event = sanitize(f"{letter}_{point}"[: MAX_EVENT_NAME_LEN - 1])
-    parser = FetchParser(table.board, True, is_return, on_entry)
+    signature = of_function(table.board, symbol) if on_entry or is_return else None
+    parser = FetchParser(table.board, True, is_return, on_entry, signature)
     args = command.parse_args(parser)
     probe = TraceKprobe(table.recorder, table.kprobes, args, is_return, symbol, offset, addr, maxactive)
     try:

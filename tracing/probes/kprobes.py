@@ -41,8 +41,8 @@ class Kprobe:
     """struct kprobe.  Give `symbol` (and `offset`) or `addr`; `pre_handler(regs)` runs at each hit."""
 
     __slots__ = (
-        "addr", "disabled", "given_addr", "kind", "native", "nmissed", "offset", "pre_handler", "registered", "symbol",
-        "users", "words",
+        "addr", "disabled", "given_addr", "kind", "native", "neighbours_changed", "nmissed", "offset", "pre_handler",
+        "registered", "stays", "symbol", "users", "words",
     )  # fmt: skip
 
     def __init__(
@@ -65,8 +65,14 @@ class Kprobe:
         self.users: Callable[[], Sequence[str]] | None = (
             None  # a tracer's: functions of the struct ftrace_ops that it stands for
         )
+        self.stays = False  # ftrace calls its struct ftrace_ops while it is disabled, too
+        self.neighbours_changed: Callable[[], None] = _alone  # who else is at its place is another
         self.native: NativeHandler | None = None  # the compiled form of pre_handler; see Kprobes.set_native()
         self.words: ctypes.Array[ctypes.c_uint64] | None = None  # of the return probe that this belongs to: returns.py
+
+
+def _alone() -> None:
+    """Of a probe that does not care."""
 
 
 class KretprobeInstance:
@@ -212,14 +218,15 @@ class Kprobes:
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = True
         self.sites.setdefault(addr, []).insert(0, kp)  # add_new_kprobe(): the newest runs first
-        if kp.disabled:
-            return
         several = self.together.get(addr)
-        if several is None:
+        if kp.disabled:
+            pass
+        elif several is None:
             self._rearm(addr)
         else:
             several.insert(0, kp)
             self.host.aim(addr, self.armed[addr], self._native(several))
+        self._tell_neighbours(addr)
 
     def unregister(self, kp: Kprobe) -> None:
         """unregister_kprobe(); one that is not registered is nothing."""
@@ -234,6 +241,7 @@ class Kprobes:
         self._rearm(kp.addr)
         if not probes:
             del self.sites[kp.addr]
+        self._tell_neighbours(kp.addr)
 
     def enable(self, kp: Kprobe) -> None:
         """enable_kprobe()."""
@@ -242,6 +250,7 @@ class Kprobes:
         if kp.disabled:
             kp.disabled = False
             self._rearm(kp.addr)
+            self._tell_neighbours(kp.addr)
 
     def disable(self, kp: Kprobe) -> None:
         """disable_kprobe()."""
@@ -250,6 +259,22 @@ class Kprobes:
         if not kp.disabled:
             kp.disabled = True
             self._rearm(kp.addr)
+            self._tell_neighbours(kp.addr)
+
+    def listed(self, addr: int) -> bool:
+        """Several struct ftrace_ops are at a function: what calls them one after the other holds preemption.
+
+        All kprobes have one together.
+        """
+        ops = 0
+        for kp in self.sites.get(addr, ()):
+            if kp.users is not None and (kp.stays or not kp.disabled):
+                ops += len(kp.users())
+        return ops > 1 or (ops == 1 and any(kp.users is None and not kp.disabled for kp in self.sites[addr]))
+
+    def _tell_neighbours(self, addr: int) -> None:
+        for kp in self.sites.get(addr, ()):
+            kp.neighbours_changed()
 
     def register_kretprobe(self, rp: Kretprobe) -> None:
         """register_kretprobe(): the address must be a function's entry."""

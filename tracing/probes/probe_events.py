@@ -1,6 +1,6 @@
 """The files kprobe_events, uprobe_events and dynamic_events.  kernel/trace/trace_dynevent.c.
 
-Which lines there are, the grammars know: kprobe_grammar.py, uprobe_grammar.py and, before 5.1, grammar_4_1.py; what
+Which lines there are, the grammars know: kprobe_grammar.py, fprobe_grammar.py, uprobe_grammar.py and, before 5.1, grammar_4_1.py; what
 arguments are, fetch_parser.py knows.
 """
 
@@ -14,6 +14,7 @@ from arch.errors import KernelError
 from tracing.probes import grammar_4_1
 from tracing.probes.command import NotMine
 from tracing.probes.event import ProbeEvent, TraceProbe
+from tracing.probes.fprobe_grammar import create_fprobe
 from tracing.probes.kprobe_grammar import create_kprobe
 from tracing.probes.table import ProbeTable
 from tracing.probes.trace_kprobe import KprobeEvent, TraceKprobe
@@ -23,7 +24,11 @@ from tracing.probes.uprobe_grammar import create_uprobe
 WRITE_BUFSIZE = 4096
 
 # What dynamic_events tries, in this order, with the words of a line.
-CREATORS: dict[str, Callable[[ProbeTable, list[str]], None]] = {"kprobe": create_kprobe, "uprobe": create_uprobe}
+CREATORS: dict[str, Callable[[ProbeTable, list[str]], None]] = {
+    "kprobe": create_kprobe,
+    "fprobe": create_fprobe,
+    "uprobe": create_uprobe,
+}
 
 
 class DynEvent(Protocol):
@@ -136,6 +141,8 @@ class ProbeEvents:
                 return
             except NotMine:
                 continue
+        if kind is None and self.board.features.dynevent_message:
+            self.board.errors.add("dynevent", " ".join(argv), "No matching dynamic event type", 0)
         raise KernelError(EINVAL, "no such kind of definition")
 
     # Deleting

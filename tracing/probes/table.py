@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
+from tracing.events.tracepoints import Tracepoint
 from tracing.probes.command import Command
 from tracing.probes.event import ProbeEvent, TraceProbe, compare_arg_types
 from tracing.probes.fetch_parser import FetchParser
 from tracing.probes.kprobes import Kprobes
+from tracing.probes.trace_fprobe import FprobeEvent, TraceFprobe, TraceTprobe
 from tracing.probes.trace_kprobe import KprobeEvent, TraceKprobe
 from tracing.probes.trace_uprobe import TraceUprobe, UprobeEvent
 from tracing.probes.uprobes import Uprobes
@@ -31,6 +33,8 @@ class ProbeTable:
         self.probes: list[TraceProbe] = []
         self.silent: Callable[[str], bool] = lambda name: False  # a function that the kernel has and never calls
         self.shared: Callable[[str], bool] = lambda name: False  # a name that several symbols have
+        self.match: Callable[[str], list[str]] = lambda pattern: []  # functions that ftrace knows, by name or glob
+        self.tracepoint: Callable[[str], Tracepoint | None] = lambda name: None
 
     def known(self, symbol: str) -> bool:
         """A function of the real kernel that this machine has no text for."""
@@ -45,7 +49,7 @@ class ProbeTable:
 
     def join(self, command: Command, probe: TraceProbe, old: ProbeEvent) -> None:
         """Append to an event of the same name: same kind, same arguments, another place.  EEXIST."""
-        if old.is_return != probe.is_return:
+        if old.is_return != probe.is_return or not isinstance(probe, type(old.probes[0])):
             command.index = 0
             raise command.fail("DIFF_PROBE_TYPE", 0, EEXIST)
         differs = compare_arg_types(probe.args, old.args)
@@ -86,6 +90,28 @@ class ProbeTable:
                 if old is None:
                     self.events.remove(probe.event)
                 raise
+        probe.event.probes.append(probe)
+        self.probes.append(probe)
+        self.catch_up(probe)
+
+    def register_fprobe(
+        self, command: Command, probe: TraceFprobe | TraceTprobe, parser: FetchParser, group: str, name: str
+    ) -> None:
+        """register_trace_fprobe_event(), append_trace_fprobe_event()."""
+        old = self.find("fprobe", group, name)
+        if old is not None:
+            self.join(command, probe, old)
+        else:
+            probe.event = FprobeEvent(self.recorder, group, name, probe.args, probe.is_return)
+            self.new_event(command, probe.event)
+        try:
+            parser.resolve_symbols(probe.args)
+            probe.recompile()
+            probe.register()
+        except KernelError:
+            if old is None:
+                self.events.remove(probe.event)
+            raise
         probe.event.probes.append(probe)
         self.probes.append(probe)
         self.catch_up(probe)

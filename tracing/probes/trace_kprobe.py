@@ -11,6 +11,7 @@ from tracing.board import Board
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes import compiled
 from tracing.probes.args import ProbeArg
+from tracing.probes.entry_data import EntryData, entry_arguments
 from tracing.probes.event import ProbeEvent, TraceProbe
 from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
 from tracing.probes.returns import LAST_RET
@@ -75,12 +76,22 @@ class TraceKprobe(TraceProbe):
         self.waits_for_module = False
         self.held_flags = flags_of_handler(self.board, is_return)
         self.rp: Kretprobe | None = None
+        self.entry_data = EntryData(self.board, entry_arguments(args) if is_return else 0)
         if is_return:
             self.rp = Kretprobe(self.returned, symbol or None, addr, maxactive, disabled=True)
+            self.entry_data.attach(kprobes, self.rp)
             self.kp = self.rp.kp
             self.kp.offset = offset
         else:
             self.kp = Kprobe(self.hit, symbol or None, offset, addr, disabled=True)
+            self.kp.neighbours_changed = self.neighbours_changed
+
+    def neighbours_changed(self) -> None:
+        """Others came to its function, or left it: ftrace calls it with preemption held, or alone."""
+        depth = int(self.kprobes.on_ftrace(self.kp) and self.kprobes.listed(self.kp.addr))
+        if depth != self.held_depth:
+            self.held_depth = depth
+            self.users_changed()
 
     def users_changed(self) -> None:
         """The compiled form of hit(), where there is one."""
@@ -114,6 +125,7 @@ class TraceKprobe(TraceProbe):
 
     def returned(self, instance: KretprobeInstance, regs: int) -> object:
         """kretprobe_dispatcher()."""
+        self.context.entry = self.entry_data.of(instance)
         return self.dispatch(regs, (self.kp.addr, instance.ret_addr), self.held_flags)
 
     @property
@@ -132,6 +144,7 @@ class TraceKprobe(TraceProbe):
         self.check_traced()
         if self.rp is not None:
             self.kprobes.register_kretprobe(self.rp)
+            self.entry_data.compile(self.kprobes, self.rp)
         else:
             self.kprobes.register(self.kp)
 

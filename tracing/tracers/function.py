@@ -206,8 +206,9 @@ class FunctionTracer(Tracer):
         """enabled_functions: by how many each function is traced, `R` with all registers, and who that is."""
         sites, frames = self.kprobes.sites, frames_of(self.board)
         ends = frames.users if frames is not None else {}
+        width = 11 if self.board.features.touched_functions else 6  # of the flags, two letters more
         return "".join(
-            enabled_line(name, sites[address], ends)
+            enabled_line(name, sites[address], ends, width)
             for name, address in self.functions.own().items()
             if address in sites
         )
@@ -255,17 +256,19 @@ class PerfFunctions:
         return entered
 
 
-def enabled_line(name: str, probes: list[Kprobe], ends: Mapping[str, str]) -> str:
+SAVES_REGS = frozenset(("kprobe_ftrace_handler", "fprobe_handler"))  # FTRACE_OPS_FL_SAVE_REGS
+
+
+def enabled_line(name: str, probes: list[Kprobe], ends: Mapping[str, str], width: int) -> str:
     """One function: all probes of its first instruction are one user of it, each tracer others.  t_show()"""
-    armed = [probe for probe in probes if not probe.disabled]
+    armed = [probe for probe in probes if not probe.disabled or probe.stays]
     users = [user for probe in armed if probe.users is not None for user in probe.users()]
-    probed = any(probe.users is None for probe in armed)
-    if probed:
+    if any(probe.users is None for probe in armed):
         users.append("kprobe_ftrace_handler")
     if not users:
         return ""
     end = ends.get(users[0] if len(users) == 1 else "", "")
-    return f"{name} ({len(users)}){' R    ' if probed else '      '}{end}\n"
+    return f"{name} ({len(users)}){' R' if SAVES_REGS.intersection(users) else '':{width}}{end}\n"
 
 
 def parse_pids(data: bytes, known: TaskSet) -> set[int]:
