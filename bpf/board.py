@@ -138,7 +138,7 @@ class Bpf:
         self.btfs: IdTable[BtfObject] = IdTable()
         self.memory_limit = host.ram_bytes  # of one map, in bytes
         self.running = 0  # programs on their way, on all CPUs
-        self.active: dict[int, int] = {}  # bpf_prog_active by CPU: programs of kprobes do not nest
+        self.active = (ctypes.c_uint64 * host.nr_cpus)()  # bpf_prog_active: programs of kprobes do not nest
         self.tier = chosen_tier()
         self.cgroups = CgroupPrograms()
         self.netns = NetnsPrograms()
@@ -292,6 +292,16 @@ class Bpf:
             yield address
         finally:
             self.mem.free(address)
+
+    @contextmanager
+    def instrumentation_off(self) -> Iterator[None]:
+        """bpf_disable_instrumentation(): programs of probes and tracepoints do not run on this CPU meanwhile."""
+        cpu = self.host.cpu_id()
+        self.active[cpu] += 1
+        try:
+            yield
+        finally:
+            self.active[cpu] -= 1
 
     def cancel_timer(self, address: int) -> None:
         """The value that holds this struct bpf_timer goes."""

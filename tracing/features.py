@@ -120,6 +120,9 @@ class Features:
         "7.2", "seen there: fprobes are function_graph's, have no rN, and look for their function first"
     )
     dynevent_message: bool = since("7.2", "seen there: a definition of no kind is in error_log")
+    faultable_programs: bool = since(
+        "7.2", "trace_call_bpf_faultable(): programs of system calls' events run whatever runs on the CPU"
+    )
     syscall_user_data: bool = since("6.19", "events of system calls have names and data of the program's memory")
 
     @property

@@ -6,7 +6,7 @@ kernel/bpf/core.c, kernel/bpf/syscall.c, kernel/trace/bpf_trace.c:trace_call_bpf
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ from bpf.isa.registers import BUDGET_AT, TAIL_CALLS_AT
 from bpf.maps.arena import ArenaMap
 from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
+from bpf.maps.functions import any_watched
 from bpf.run.arena import ArenaProgram
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_registers
@@ -220,6 +221,9 @@ class BpfProg(Prog):
         """Compile.  Native callers run it, too, but where a helper changes registers of the place that called it."""
         self._cold = -1
         program = self.program
+        if any_watched(self.bpf.host, self.used_maps):
+            self._cold = COLD_RUNS[self.bpf.tier]
+            return
         if self._run_code is not None or not isinstance(program, JitProgram) or self.verdict.throws:
             return
         if not program.compile() or program.run_code is None:
@@ -234,6 +238,15 @@ class BpfProg(Prog):
         self.native = NativeCode(program.code, data, program.raise_failure, blind, closed, 0, 0, sight, reads, guards)
         for notify in self.when_native:
             notify()
+
+    def maps_watched(self) -> None:
+        """Somebody watches functions of maps: where they are this program's it is interpreted, as compiled code does not call them."""
+        if self.native is None and self._run_code is None:
+            return
+        if any_watched(self.bpf.host, self.used_maps):
+            self.native, self._run_code, self._cold = None, None, COLD_RUNS[self.bpf.tier]
+            for notify in self.when_native:
+                notify()
 
     def interpret(self, kind: type[TracedProgram]) -> None:
         """Run on an interpreter of this kind from now on, also where it was compiled: a debugger is there."""
@@ -574,27 +587,3 @@ def choose_verifier(version: KernelVersion) -> Callable[[VerifyRequest], Verdict
     from bpf.verifier.modern import verify as modern
 
     return modern
-
-
-def trace_call_bpf(bpf: Bpf, progs: Iterable[BpfProg], ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
-    """Programs of a probe or tracepoint: 0 if the event is to be dropped.  kernel/trace/bpf_trace.c.
-
-    In an NMI of Linux 4.1 nothing runs and the event is kept; while another program runs on this CPU nothing runs
-    and it is dropped.  With several programs (4.15) all run, and each must agree.
-    """
-    if bpf.classic and bpf.host.in_nmi():
-        return 1
-    cpu = bpf.host.cpu_id()
-    if bpf.active.get(cpu, 0):
-        for prog in progs:
-            prog.missed()
-        return 0
-    bpf.active[cpu] = 1
-    try:
-        answer = 1
-        for number, prog in enumerate(progs):
-            value = prog.run(ctx, cookie, entry_ip)
-            answer = value if number == 0 else answer & value
-        return answer
-    finally:
-        bpf.active[cpu] = 0

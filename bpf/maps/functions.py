@@ -7,7 +7,7 @@ midst the CPU cannot call anything, has what is attached run around the body (`B
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from arch.abi.errno import EBUSY
 from arch.errors import KernelError
@@ -61,6 +61,17 @@ def watched(host: BpfHost, target: BpfMap, operation: str) -> str:
     name = {"lookup": row.lookup, "update": row.update, "delete": row.delete}[operation]
     inner = (LOOKUP_ELEM_RAW,) if operation != "lookup" and target.map_type == uapi.BPF_MAP_TYPE_HASH else ()
     return name if host.any_watched((name, *inner)) else ""
+
+
+_OF_MAPS = (uapi.BPF_MAP_TYPE_ARRAY_OF_MAPS, uapi.BPF_MAP_TYPE_HASH_OF_MAPS)
+
+
+def any_watched(host: BpfHost, used: Iterable[BpfMap]) -> bool:
+    """Somebody watches a function by which helpers change these maps, or what may be in them."""
+    types = {each.map_type for each in used}
+    rows = MAP_FUNCTIONS if types.intersection(_OF_MAPS) else [row for row in MAP_FUNCTIONS if row.map_type in types]
+    names = [name for row in rows for name in (row.update, row.delete)]
+    return bool(names) and host.any_watched((LOOKUP_ELEM_RAW, *names))
 
 
 def delete(host: BpfHost, target: BpfMap, key_at: int) -> int:

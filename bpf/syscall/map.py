@@ -141,7 +141,9 @@ def _looked_up(call: Call, name: str, target: BpfMap, key: bytes, flags: int) ->
     """The lookup by a call of its function: a value that it does not find is not there."""
     with call.bpf.scratch(target.key_size) as key_at:
         call.host.mem.write(key_at, key)
-        if not (yield KernelCall(name, (target.address, key_at))):
+        with call.bpf.instrumentation_off():
+            found = yield KernelCall(name, (target.address, key_at))
+        if not found:
             raise KernelError(ENOENT)
     call.user.write(call.attr.value, target.user_lookup(key, flags))
     return 0
@@ -173,7 +175,9 @@ def _called(call: Call, name: str, target: BpfMap, key: bytes, *more: bytes | in
             if isinstance(each, bytes):
                 call.host.mem.write(value_at, each)
             arguments.append(value_at if isinstance(each, bytes) else each)
-        functions.answered((yield KernelCall(name, tuple(arguments))))
+        with call.bpf.instrumentation_off():
+            answer = yield KernelCall(name, tuple(arguments))
+        functions.answered(answer)
     return 0
 
 

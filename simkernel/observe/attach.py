@@ -19,7 +19,8 @@ from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.attach_prog import attach_to_program
 from bpf.core.cgroup import run_cgroup
-from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
+from bpf.core.program import BpfProg, prog_of_fd
+from bpf.core.run_array import trace_call_bpf
 from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN
 from bpf.face import Detach, IterAttach, RawTracepointAttach, TracingAttach
 from bpf.layout import layout_of

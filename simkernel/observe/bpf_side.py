@@ -60,6 +60,7 @@ from simkernel.observe.percpu import PerCpu
 from simkernel.observe.perf_files import event_of_fd
 from simkernel.observe.tokens import token_refused
 from simkernel.observe.walks import KernelWalks
+from simkernel.observe.within import ProbesWithin
 from simkernel.observe.xdp import XdpPrograms
 from tracing.perf.event import PerfEvent
 from tracing.probes.event import ProbeEvent
@@ -98,6 +99,7 @@ class BpfSide(ABC):
     iterators: Iterators
     xdp: XdpPrograms
     kernel_btf: KernelBtf
+    within: ProbesWithin
     percpu: PerCpu
     _loaded: dict[int, BpfProg]  # programs that perf was told of
 
@@ -135,11 +137,13 @@ class BpfSide(ABC):
         return bool(self.k.text.probed) and any(map(self.k.text.is_probed, filter(self.k.text.has, names)))
 
     def around(self, name: str, args: tuple[int, ...], body: Callable[[], int]) -> int:
-        """The trampoline's programs, and no probe: these do not run within a program either (bpf_prog_active)."""
+        """The trampoline's programs and the probes."""
         if name.startswith(LSM):
             return self.k.security_hooks.call(name.removeprefix(LSM), args)
         found = self.attachments.trampolines.get(name)
-        return body() if found is None else found.around(args, body)
+        if found is None:
+            return self.within.around(name, args, body)
+        return found.around(args, lambda: self.within.around(name, args, body))
 
     def tracepoint(self, name: str, *args: int) -> None:
         """As the kernel's own code fires it."""

@@ -36,6 +36,7 @@ from simkernel.observe.multi import MultiProbes
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.sockets import Sockets
 from simkernel.observe.walks import KernelWalks
+from simkernel.observe.within import ProbesWithin
 from simkernel.observe.xdp import XdpPrograms
 from tracing.face import (
     TRACE_FLAG_HARDIRQ,
@@ -93,8 +94,10 @@ class Host(BpfSide):
         """Tracing is there: what is fired, traced and attached from now on goes to it."""
         self.tracing = tracing
         self.bpf.printk = tracing.native_printk
+        self.bpf.active = tracing.running.active
         self.kernel_btf = KernelBtf(self.k, tracing, self.percpu)
         self.attachments = Attachments(self.k, self.bpf, tracing, self.override_return)
+        self.within = ProbesWithin(self.k, self.bpf, tracing.kprobes)
         self.multi = MultiProbes(self.k, self.bpf, tracing)
         self.walks = KernelWalks(self.k)
         self.link_tracepoints()
@@ -102,6 +105,7 @@ class Host(BpfSide):
         self.hook_perf()
         self.hook_sysctls()
         self.attachments.install()
+        self.k.text.when_probed.append(self.within.probes_changed)
         self.k.vfs.more_symbols.append(self.program_symbols)
 
     # ---- where we are ----

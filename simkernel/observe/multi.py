@@ -11,13 +11,14 @@ from arch.errors import KernelError
 from arch.native import Word
 from arch.native.handler import NativeHandler
 from bpf.board import Bpf
-from bpf.core.program import BpfProg, trace_call_bpf
+from bpf.core.program import BpfProg
+from bpf.core.run_array import trace_call_bpf
 from bpf.face import Detach, KprobeMultiAttach, UprobeMultiAttach
 from bpf.helpers import Session
 from simkernel.fs.inode import Inode, Path
 from simkernel.observe.face import WatchedKernel
 from tracing.probes import programs as native_programs
-from tracing.probes.kprobes import Kprobe, Kretprobe, KretprobeInstance
+from tracing.probes.kprobes import FPROBE, Kprobe, Kretprobe, KretprobeInstance
 from tracing.probes.uprobes import UprobeConsumer
 from tracing.system import Tracing
 
@@ -84,6 +85,7 @@ class MultiProbes:
 
         ret = Kretprobe(lambda instance, regs: run(regs), addr=address, maxactive=MOST_RETURNS)
         probe = Kprobe(run, addr=address)
+        ret.kp.kind = probe.kind = FPROBE
 
         def aim() -> None:
             if is_return:
@@ -112,7 +114,7 @@ class MultiProbes:
 
         def run(regs: int, session: Session) -> int:
             """1 where another program runs on this CPU."""
-            if self.bpf.active.get(self.bpf.host.cpu_id(), 0):
+            if self.bpf.active[self.bpf.host.cpu_id()]:
                 prog.missed()
                 return 1
             return _knowing(prog, session, lambda: trace_call_bpf(self.bpf, [prog], regs, cookie, address))
@@ -131,6 +133,7 @@ class MultiProbes:
             self._free.append(word)
 
         ret = Kretprobe(leave, addr=address, maxactive=MOST_RETURNS, entry_handler=enter)
+        ret.kp.kind = FPROBE
         kprobes.register_kretprobe(ret)
         return lambda: kprobes.unregister_kretprobe(ret)
 

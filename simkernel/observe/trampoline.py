@@ -16,7 +16,7 @@ from bpf.core.program import BpfProg
 from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN, Chain, RunProgram
 from bpf.face import Detach
 from bpf.uapi import MAX_BPF_FUNC_ARGS
-from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
+from tracing.probes.kprobes import TRAMPOLINE, Kprobe, Kprobes, Kretprobe, KretprobeInstance
 
 Arguments = Callable[[int], tuple[int, ...]]
 # (the programs, address of the function) -> its compiled entry or end, if there can be one
@@ -43,7 +43,7 @@ class KernelTrampoline:
         self.chain: Chain[BpfProg] = Chain()
         self.entry = Kprobe(self._entered, symbol)
         self.exit = Kretprobe(self._returned, symbol, entry_handler=self._note, maxactive=4096)
-        self.entry.kind = self.exit.kp.kind = "f"  # not in the list of kprobes
+        self.entry.kind = self.exit.kp.kind = TRAMPOLINE
         self.exit.noted = noted
         self.groups: Callable[[tuple[int, ...]], int] | None = None  # of a hook of LSM: asks those of control groups
         self.overridden = False  # between the two probes of one entry

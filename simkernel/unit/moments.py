@@ -29,10 +29,8 @@ from simkernel.kernel.kernel import Kernel
 from simkernel.kernel.task import Task
 from simkernel.unit.build import Builder, Value, address
 from simkernel.unit.places import CallError, Context, event_arguments, function_address, inside
-from tracing.probes.kprobes import Kprobe
 
 IRQ_HANDLED = 1
-TRAMPOLINE = "f"  # Kprobe.kind of what stands for fentry and the function tracer
 # Programs behind trampolines; what others run in has preemption off.  include/linux/bpf.h:bpf_prog_run_array() and its like.
 PREEMPTIBLE = (
     uapi.BPF_PROG_TYPE_TRACING,
@@ -82,24 +80,11 @@ class Moment:
             regs = self.build.called(at, *args)
             rows = len(kprobes.returns)
             for kp in probes:
-                self._hit(kp, regs.addr)
+                kprobes.hit_within(kp, regs.addr)
             if len(kprobes.returns) > rows:
                 bits = (1 << 8 * k.arch.word) - 1
                 k.cpu.layout.set(k.mem, regs.addr, k.arch.return_value, returns & bits)
                 kprobes.return_handler(regs.addr)
-
-    def _hit(self, kp: Kprobe, regs: int) -> None:
-        """A kprobe within a kprobe is missed; a trampoline is none, and is entered again."""
-        running, cpu = self.k.observer.tracing.kprobes.running, self.k.cpus.rq.cpu
-        before = running[cpu]
-        if before is not None and kp.kind != TRAMPOLINE:
-            kp.nmissed += 1
-            return
-        running[cpu] = None if kp.kind == TRAMPOLINE else kp
-        try:
-            kp.pre_handler(regs)
-        finally:
-            running[cpu] = before
 
     def run_program(
         self, program: Program, ctx: View | int = 0, cpu: int | None = None, context: Context | None = None

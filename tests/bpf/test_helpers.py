@@ -10,7 +10,7 @@ from arch.architecture import get
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
-from bpf.core.program import trace_call_bpf
+from bpf.core.run_array import trace_call_bpf
 from bpf.helpers import Runtime
 from bpf.helpers.bprintf import formatted
 from bpf.helpers.printk import check_format_4_1, vsnprintf_4_1

@@ -5,6 +5,7 @@ They hang on the raw tracepoints sys_enter and sys_exit, which fire for every nu
 
 from __future__ import annotations
 
+import ctypes
 import re
 import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -64,6 +65,11 @@ class SyscallEvent(LazyEvent):
         self._native: Callable[[int, int], bool] | None = None
         self.runs = 0  # that Python put contexts together for
         self.starter: Callable[..., int | None] | None = None  # runs programs; None: Python has to
+
+    @property
+    def programs_active(self) -> ctypes.Array[ctypes.c_uint64]:
+        running = self.recorder.running
+        return running.unguarded if self.board.features.faultable_programs else running.active
 
     def left(self, frames: EventFrames) -> Names:
         """The entry code calls tracing from where it is."""

@@ -26,6 +26,10 @@ from tracing.probes import returns
 from tracing.probes.together import AT_MOST, together
 
 KRETPROBE_MAXACTIVE_MAX = 4096
+# Kprobe.kind
+KPROBE, KRETPROBE = "k", "r"
+TRAMPOLINE = "f"  # stands for fentry, fexit and their like
+FPROBE = "m"  # stands for the many functions of a program
 
 
 def seeing(entry: NativeHandler, end: NativeHandler | None) -> NativeHandler:
@@ -61,7 +65,7 @@ class Kprobe:
         self.disabled = disabled
         self.nmissed = 0
         self.registered = False
-        self.kind = "k"
+        self.kind = KPROBE
         self.users: Callable[[], Sequence[str]] | None = (
             None  # a tracer's: functions of the struct ftrace_ops that it stands for
         )
@@ -69,6 +73,11 @@ class Kprobe:
         self.neighbours_changed: Callable[[], None] = _alone  # who else is at its place is another
         self.native: NativeHandler | None = None  # the compiled form of pre_handler; see Kprobes.set_native()
         self.words: ctypes.Array[ctypes.c_uint64] | None = None  # of the return probe that this belongs to: returns.py
+
+    @property
+    def alone(self) -> bool:
+        """While it is handled others on that CPU are missed, and it while others are; what stands for a use of ftrace is no kprobe."""
+        return self.users is None and self.kind in (KPROBE, KRETPROBE)
 
 
 def _alone() -> None:
@@ -109,7 +118,7 @@ class Kretprobe:
         self.native: NativeHandler | None = None  # the compiled form of `handler`; see Kprobes.set_native_return()
         self.after: Callable[[int, int], object] = _nothing  # (pt_regs, return address): what that leaves to Python
         self.kp = Kprobe(lambda regs: None, symbol, 0, addr, disabled)
-        self.kp.kind = "r"
+        self.kp.kind = KRETPROBE
         self.kp.words = self.words
 
     @property
@@ -342,6 +351,8 @@ class Kprobes:
     def guarded(self, kp: Kprobe, handler: Callable[[int], object]) -> ProbeHandler:
         """What a compiled handler leaves to Python, run as a handler of this probe."""
         running, cpu_id = self.running, self.host.cpu_id
+        if not kp.alone:
+            return handler
 
         def rest(regs: int) -> object:
             cpu = cpu_id()
@@ -364,6 +375,8 @@ class Kprobes:
 
     def _single(self, kp: Kprobe) -> ProbeHandler:
         running, cpu_id, pre_handler = self.running, self.host.cpu_id, kp.pre_handler
+        if not kp.alone:
+            return pre_handler
 
         def hit(regs: int) -> object:
             cpu = cpu_id()
@@ -390,13 +403,26 @@ class Kprobes:
             changed: object = None
             try:
                 for kp in tuple(probes):  # those of now: a handler may register another
-                    running[cpu] = kp
+                    running[cpu] = kp if kp.alone else None
                     changed = kp.pre_handler(regs) or changed
             finally:
                 running[cpu] = None
             return changed
 
         return hit
+
+    def hit_within(self, kp: Kprobe, regs: int) -> None:
+        """A hit while others may be handled on this CPU: then it is missed, unless it stands for a use of ftrace."""
+        running, cpu = self.running, self.host.cpu_id()
+        before = running[cpu]
+        if before is not None and kp.alone:
+            kp.nmissed += 1
+            return
+        running[cpu] = kp if kp.alone else None
+        try:
+            kp.pre_handler(regs)
+        finally:
+            running[cpu] = before
 
     # Return probes
 
@@ -442,7 +468,7 @@ class Kprobes:
                 rp = instance.rp
                 if not self.board.features.rethook:  # since then, each sees what it had replaced
                     instance.ret_addr = real
-                self.running[cpu] = rp.kp
+                self.running[cpu] = rp.kp if rp.kp.alone else before
                 if rp.kp.registered:  # even if disabled since: the call was caught
                     rp.handler(instance, regs)
         finally:
@@ -536,7 +562,7 @@ class Kprobes:
         """debugfs kprobes/list; kprobes.c:report_probe()."""
         for probes in self.sites.values():
             for kp in probes:
-                if kp.users is not None:
+                if not kp.alone:
                     continue
                 found = self.host.symbols.lookup(kp.addr)
                 name, offset = (found[0], found[1]) if found else (f"{kp.addr:#x}", 0)

@@ -98,8 +98,9 @@ def handler(
     if not codes or len(known) != len(codes):
         return None
     function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
+    active = recorder.running.active if event is None else event.programs_active
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(
-        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32_MAX if answer else 0, len(codes), 0, function,
+        ctypes.addressof(hits), ctypes.addressof(active), U32_MAX if answer else 0, len(codes), 0, function,
         0 if event is None else holds(event), *flat,
     )  # fmt: skip
     data[SELF] = ctypes.addressof(data)

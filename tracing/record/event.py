@@ -7,6 +7,7 @@ then is the probe or tracepoint armed, so an event nobody listens to costs nothi
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
@@ -433,6 +434,11 @@ class TraceEvent:
 
     # BPF, as callbacks of the floor above
 
+    @property
+    def programs_active(self) -> ctypes.Array[ctypes.c_uint64]:
+        """bpf_prog_active of each CPU, which keeps programs from running within others."""
+        return self.recorder.running.active
+
     def run_bpf(self, ctx: int) -> int:
         """trace_call_bpf(): all programs run, the answers are and-ed; 0 also if one is running on this CPU already."""
         if self._compiled is not None:
@@ -440,13 +446,14 @@ class TraceEvent:
             if answer is not None:
                 return answer
         running, cpu = self.recorder.running, self.host.cpu_id()
-        active = running.active
+        active = self.programs_active
         if active[cpu]:
             running.misses += 1
             for program in self.bpf_programs:
                 program.missed()
             return 0
         active[cpu] += 1
+        outer = running.event[cpu]
         running.begin(cpu, self)
         try:
             result = 1
@@ -454,7 +461,7 @@ class TraceEvent:
                 result &= program.run(ctx)
             return result
         finally:
-            running.begin(cpu, None)
+            running.begin(cpu, outer)
             active[cpu] -= 1
 
     def run_bpf_on_context(self, context: bytes) -> int:

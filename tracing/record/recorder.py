@@ -23,6 +23,9 @@ class Firing(Protocol):
     held_depth: int  # preempt_disable() depth
     handler_flags: int  # TRACE_FLAG_* of the probe's handler itself
 
+    @property
+    def programs_active(self) -> ctypes.Array[ctypes.c_uint64]: ...
+
 
 def holds(event: Firing) -> int:
     """What a program's run adds to flags (from bit 8 on) and depth of what it prints.
@@ -38,6 +41,9 @@ class Running:
 
     def __init__(self, nr_cpus: int, block: Block) -> None:
         self.active = (ctypes.c_uint64 * nr_cpus)()  # bpf(2) raises it, too, around updates of maps
+        self.unguarded = (
+            ctypes.c_uint64 * nr_cpus
+        )()  # for programs of system calls that neither ask for it nor raise it
         self.event: list[Firing | None] = [None] * nr_cpus
         self.held = (ctypes.c_uint64 * nr_cpus)()  # holds() of those, for native code
         self.handlers: WeakValueDictionary[int, Firing] = WeakValueDictionary()  # by the words of compiled ones

@@ -3,7 +3,7 @@
 programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets,
 programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks, programs/multi.c about links to many functions,
 programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, and places of arenas,
-programs/perflinks.c about links to perf events.
+programs/perflinks.c about links to perf events and about hits that probes miss within programs.
 """
 
 import shutil
@@ -36,15 +36,20 @@ ASKED = [
     ("perflinks", "6.1", ["kinds"]),
     ("perflinks", "6.12", ["kinds"]),
     ("perflinks", "7.2", ["kinds"]),
+    ("perflinks", "6.1", ["misses"]),
+    ("perflinks", "6.12", ["misses"]),
+    ("perflinks", "7.2", ["misses"]),
 ]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
-@pytest.mark.parametrize("name, kernel, arguments", ASKED)
-def test_what_the_real_kernel_said(tmp_path, name, kernel, arguments):
-    built = tmp_path / name
+needs_compiler = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
+
+
+def compare(folder, name, kernel, arguments):
+    """What it prints here, beside what it printed there."""
+    built = folder / name
     subprocess.run(["gcc", *FLAGS, "-o", built, PROGRAMS / f"{name}.c"], check=True)
     machine = boot(kernel=kernel)
     result = machine.run([machine.install(built), *arguments], timeout_host_s=120)
@@ -52,6 +57,19 @@ def test_what_the_real_kernel_said(tmp_path, name, kernel, arguments):
     assert result.crash is None
     told = ".".join([name, *filter(str.isalpha, arguments), kernel])
     assert result.text == (PROGRAMS / told).read_text()
+
+
+@needs_compiler
+@pytest.mark.parametrize("name, kernel, arguments", ASKED)
+def test_what_the_real_kernel_said(tmp_path, name, kernel, arguments):
+    compare(tmp_path, name, kernel, arguments)
+
+
+@needs_compiler
+@pytest.mark.parametrize("kernel", ["6.12", "7.2"])
+def test_compiled_programs_are_missed_alike(tmp_path, monkeypatch, kernel):
+    monkeypatch.setenv("SIMKERNEL_TIER", "native")
+    compare(tmp_path, "perflinks", kernel, ["misses"])
 
 
 def test_free_pages_are_found_as_each_version_finds_them():
