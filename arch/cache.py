@@ -8,6 +8,7 @@ user, and may be deleted at any time.  SIMKERNEL_CACHE=0 turns it off; another v
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import sys
 from collections.abc import Iterable
@@ -66,8 +67,21 @@ def load(kind: str, name: str) -> bytes | None:
     return data[start:]
 
 
-def store(kind: str, name: str, data: bytes) -> None:
-    """Keep for later.  Readers see the old file or the new one, never a part."""
+def mapped(kind: str, name: str) -> memoryview | None:
+    """The same of what is large and read in parts: whether it is whole its reader looks part by part."""
+    place = directory()
+    if place is None:
+        return None
+    try:
+        with (place / f"{kind}-{name}").open("rb") as file:
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # an empty file cannot be mapped
+        return None
+    return data[len(_HEADING) + _DIGEST :] if data[: len(_HEADING)] == _HEADING else None
+
+
+def store(kind: str, name: str, data: bytes, keep: int = KEEP) -> None:
+    """Keep for later, and so many of its kind.  Readers see the old file or the new one, never a part."""
     place = directory()
     if place is None:
         return
@@ -76,13 +90,13 @@ def store(kind: str, name: str, data: bytes) -> None:
     try:
         temporary.write_bytes(whole)
         temporary.replace(place / f"{kind}-{name}")
-        _drop_old(place, kind)
+        _drop_old(place, kind, keep)
     except OSError:
         with contextlib.suppress(OSError):
             temporary.unlink()
 
 
-def _drop_old(place: Path, kind: str) -> None:
+def _drop_old(place: Path, kind: str, keep: int) -> None:
     files = sorted(place.glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime_ns)
-    for path in files[:-KEEP]:
+    for path in files[:-keep]:
         path.unlink(missing_ok=True)

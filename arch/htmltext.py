@@ -6,11 +6,17 @@ Colours are those of the page around: text keeps its own, lines are grey that is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 LINE = "border-bottom:1px solid rgba(128,128,128,.3)"
 CELL = f"text-align:left;padding:2px 14px 2px 0;font-family:monospace;{LINE}"
 BAR = "display:inline-block;height:.8em;background:#4c86e0;border-radius:2px;min-width:1px"
+
+
+def escape(text: str) -> str:
+    """html.escape(), whose module brings a table of all names: only where somebody looks."""
+    import html
+
+    return html.escape(text)
 
 
 def frame(title: str, body: str, note: str = "") -> str:

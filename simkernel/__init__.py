@@ -13,7 +13,7 @@ faces that people use: Python, the command line and the pytest plugin.
 
 from __future__ import annotations
 
-from simkernel.own_command import end_quietly
+from simkernel.own_command import end_quietly, is_command
 
 end_quietly()
 
@@ -22,6 +22,11 @@ from typing import TYPE_CHECKING, Any  # noqa: E402
 from simkernel.own_floors import check_or_exit  # noqa: E402
 
 check_or_exit()
+
+if is_command():
+    from simkernel import kept_code
+
+    kept_code.use()
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

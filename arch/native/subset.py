@@ -35,7 +35,6 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
-import textwrap
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NoReturn, Protocol
@@ -135,6 +134,8 @@ class NativeFunction:
     @cached_property
     def tree(self) -> ast.FunctionDef:
         """Read when it is to be compiled: most starts find it compiled."""
+        import textwrap
+
         tree = ast.parse(textwrap.dedent(self.source))
         found = tree.body[0]
         assert isinstance(found, ast.FunctionDef)

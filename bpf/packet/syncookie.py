@@ -5,7 +5,6 @@ The hash is ours: Linux's has a key that is drawn at boot.  Headers are bytes fr
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 from arch.abi.inet import TCP_HEADER_SIZE, TCPOPT_EOL, TCPOPT_MSS, TCPOPT_NOP
@@ -22,6 +21,8 @@ Sizes = tuple[tuple[int, ...], int]
 
 
 def _hash(addresses: bytes, ports: bytes, count: int, which: int) -> int:
+    import hashlib  # reads OpenSSL: only where there is a cookie
+
     raw = addresses + ports + count.to_bytes(8, "little") + bytes([which])
     return int.from_bytes(hashlib.blake2s(raw, digest_size=4).digest(), "little")
 

@@ -7,7 +7,6 @@ quickly.  Bad input ends in one clear line on stderr and exit status 2; no trace
 from __future__ import annotations
 
 import atexit
-import difflib
 import errno
 import gc
 import importlib
@@ -65,6 +64,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            import difflib
+
             close = difflib.get_close_matches(cmd_name, COMMANDS, n=2)
             ctx.fail(
                 f"no command is named {cmd_name!r}"

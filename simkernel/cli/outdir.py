@@ -8,7 +8,6 @@ a limit kept out of them is told in INCOMPLETE, which then stays.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -32,6 +31,8 @@ class OutDir:
         for name in RESULTS:
             (self.directory / name).unlink(missing_ok=True)
         if self.partial.exists():
+            import shutil  # brings three compressors
+
             shutil.rmtree(self.partial)
         self.partial.mkdir()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Collection
 from functools import cached_property
@@ -32,6 +31,8 @@ class KernelConfig:
     @cached_property
     def text(self) -> bytes:
         """The file."""
+        import gzip
+
         text = gzip.decompress(self.packed).decode()
         for option in sorted(self.more):
             text = re.sub(rf"^# CONFIG_{option} is not set\n", "", text, flags=re.MULTILINE) + f"CONFIG_{option}=y\n"

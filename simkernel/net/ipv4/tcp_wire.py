@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import NamedTuple
 
 from arch.abi.inet import TCPOPT_MSS, TCPOPT_NOP
@@ -21,6 +20,8 @@ TS_BITS, TS_SACK, TS_NO_SCALE = 6, 1 << 4, 0xF  # what a cookie hides in a times
 
 def timestamp_offset(ours: bytes, peers: bytes) -> int:
     """secure_tcp_ts_off(): Linux's has a key that is drawn at boot."""
+    import hashlib  # reads OpenSSL: only where there is a connection
+
     return int.from_bytes(hashlib.blake2s(ours + peers, digest_size=4).digest(), "little")
 
 
