@@ -197,6 +197,7 @@ class RawTracepointAttach:
     """A tracepoint by name; the context is its arguments."""
 
     name: str
+    cookie: int = 0
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,14 @@ class TracingAttach:
     symbol: str | None
     cookie: int = 0
     target: Prog | None = None
+
+
+@dataclass(frozen=True)
+class TracingMultiAttach:
+    """Trampolines of many kernel functions by one link; `functions`: BTF id, name and cookie of each."""
+
+    attach_type: int
+    functions: Sequence[tuple[int, str, int]]
 
 
 @dataclass(frozen=True)
@@ -287,6 +296,7 @@ class XdpAttach:
 AttachRequest = (
     RawTracepointAttach
     | TracingAttach
+    | TracingMultiAttach
     | KprobeMultiAttach
     | UprobeMultiAttach
     | PerfEventAttach

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.program import BpfProg
-from bpf.core.trampoline import Chain, RunProgram
+from bpf.core.trampoline import Chain, Runs
 from bpf.face import Detach
 from bpf.run.interpreter import Registers
 
@@ -31,6 +31,19 @@ def check_new_target(prog: BpfProg, target: BpfProg, btf_id: int) -> None:
         raise KernelError(-error, "such a function cannot be replaced by it")
 
 
+def check_new_functions(prog: BpfProg, ids: Sequence[int]) -> None:
+    """The same for the functions that a link to many names: each as if the program were loaded for it alone.  EINVAL, ENOENT."""
+    from bpf.verifier.modern import check_attach_target  # loaded already: the program was verified
+
+    request = prog.request
+    assert request is not None
+    for number in ids:
+        one = replace(request, expected_attach_type=uapi.BPF_TRACE_FENTRY, attach_btf_id=number, log_level=0)
+        error = check_attach_target(one)
+        if error:
+            raise KernelError(-error, "no program can be there")
+
+
 class _Function:
     """The function of a program that a BTF id means."""
 
@@ -50,20 +63,18 @@ class _Function:
         """Its trampoline, made when first needed."""
         return self.target.trampolines.setdefault(self.start, Chain())
 
-    def arm(self, run: RunProgram[BpfProg]) -> None:
+    def arm(self, runs: Runs[BpfProg]) -> None:
         """The program runs with the trampolines that it has now."""
         chains = self.target.trampolines
         chain = self.chain
         if chain:
-            self.target.entries[self.start] = self._entry(chain, run)
+            self.target.entries[self.start] = self._entry(chain, runs)
         else:
             del chains[self.start]
             self.target.entries.pop(self.start, None)
         self.target.trace_functions()
 
-    def _entry(
-        self, chain: Chain[BpfProg], run: RunProgram[BpfProg]
-    ) -> Callable[[Registers, Callable[[], None]], None]:
+    def _entry(self, chain: Chain[BpfProg], runs: Runs[BpfProg]) -> Callable[[Registers, Callable[[], None]], None]:
         def entered(r: Registers, function: Callable[[], None]) -> None:
             if chain.extension is not None:
                 r[0] = chain.extension.replace_function(r)
@@ -73,13 +84,13 @@ class _Function:
                 function()
                 return r[0]
 
-            r[0] = chain.call(run, r[1 : 1 + self.nargs], self.address, body) or 0
+            r[0] = chain.call(runs, r[1 : 1 + self.nargs], self.address, body) or 0
 
         return entered
 
 
 def attach_to_program(
-    run: RunProgram[BpfProg], prog: BpfProg, kind: str, target: BpfProg, btf_id: int, cookie: int
+    runs: Runs[BpfProg], prog: BpfProg, kind: str, target: BpfProg, btf_id: int, cookie: int
 ) -> Detach:
     """bpf_trampoline_link_prog() on a function of `target`; the answer detaches.  EBUSY, E2BIG, EINVAL."""
     function = _Function(target, btf_id)
@@ -89,14 +100,14 @@ def attach_to_program(
     else:
         chain.add(kind, prog, cookie)
     target.get()
-    function.arm(run)
+    function.arm(runs)
 
     def detach() -> None:
         if chain.extension is prog:
             chain.extension = None
         else:
             chain.remove(kind, prog)
-        function.arm(run)
+        function.arm(runs)
         target.put()
 
     return detach

@@ -15,9 +15,10 @@ from bpf.versions.data import LINK_TYPES
 FDINFO_NAMES = {"perf_event": "perf"}
 # What the show_fdinfo of the types adds, in their order
 FDINFO_FIELDS = (
-    "tp_name", "attach_type", "target_obj_id", "target_btf_id", "cgroup_id", "target_name", "map_id", "netns_ino", "ifindex",
+    "tp_name", "attach_type", "target_obj_id", "target_btf_id", "cookie", "cgroup_id", "target_name", "map_id", "netns_ino", "ifindex",
 )  # fmt: skip
 
+COOKIE_SHOWN = "6.17"  # 2fe1c5934736, c7beb48344d2: of links to functions and tracepoints
 TARGET_FIELDS = ("target_obj_id", "target_btf_id")
 ITER_FIELDS = ("target_name", "map_id")
 
@@ -90,6 +91,8 @@ class BpfLink(Link):
         shown: tuple[str, ...] = FDINFO_FIELDS if "target_name" not in self.info else ITER_FIELDS
         if self.bpf.version.before("6.5"):  # e859e429511a
             shown = tuple(field for field in shown if field not in TARGET_FIELDS)
+        if self.bpf.version.before(COOKIE_SHOWN):
+            shown = tuple(field for field in shown if field != "cookie")
         more = "".join(f"{field}:\t{value}\n" for field, value in self.info.items() if field in shown)
         return (
             f"link_type:\t{FDINFO_NAMES.get(name, name)}\nlink_id:\t{self.id}\n"

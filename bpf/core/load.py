@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from arch.abi.errno import E2BIG, EINVAL, EPERM
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
 from bpf.btf import Btf
+from bpf.btf.codec import Kind
 from bpf.core.prog_aux import ProgAux
 from bpf.core.program import BpfProg, load
 from bpf.isa.insn import Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.versions import features
-from bpf.versions.program_types import types_where
+from bpf.versions.program_types import MANY_FUNCTIONS, types_where
 
 # license_is_gpl_compatible() of include/linux/license.h
 GPL_COMPATIBLE = frozenset(
@@ -58,6 +60,14 @@ class LoadAttr:
     fd_array: Sequence[int] | None = None
     read_insns: Callable[[], list[Insn]] | None = None  # reads them from user memory when it is their turn
     verify_extras: Callable[[LoadAttr, VerifyRequest], None] | None = None  # the same for what the verifier reads
+
+
+def attaches_to_many(version: KernelVersion, attach_type: int) -> bool:
+    """The functions are named by the link."""
+    return attach_type in MANY_FUNCTIONS and features.has_attach_type(version, attach_type)
+
+
+MULTI_FUNCTION = "bpf_multi_func"  # stands for the functions of a program that is attached to many
 
 
 def object_name(raw: bytes) -> str:
@@ -109,6 +119,11 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     if checked and attr.expected_attach_type and not features.has_attach_type(bpf.version, attr.expected_attach_type):
         raise KernelError(EINVAL)
     attr.expected_attach_type = fixup_attach_type(attr.prog_type, attr.expected_attach_type)
+    if attr.prog_type == uapi.BPF_PROG_TYPE_TRACING and attaches_to_many(bpf.version, attr.expected_attach_type):
+        if attr.attach_btf_id or attr.attach_prog is not None or attr.attach_btf is not None:
+            raise KernelError(EINVAL, "the functions are named by the link")
+        btf = bpf.host.vmlinux_btf
+        attr.attach_btf_id = btf.find(MULTI_FUNCTION, Kind.FUNC) if btf is not None else 0
     has_btf = attr.attach_prog is None and bool(attr.attach_btf is not None or attr.attach_btf_id)
     prog_load_check_attach(
         attr.prog_type, attr.expected_attach_type, has_btf, attr.attach_btf_id, attr.attach_prog is not None, checked

@@ -3,7 +3,34 @@
 from __future__ import annotations
 
 from bpf.core.link import BpfLink
-from bpf.face import KprobeMultiAttach, UprobeMultiAttach
+from bpf.face import KprobeMultiAttach, TracingMultiAttach, UprobeMultiAttach
+from tracing.face import SymbolTable
+
+KERNEL_BTF_ID = 1
+
+
+class TracingMultiLink(BpfLink):
+    """Tells of its functions."""
+
+    def fdinfo(self) -> str:
+        """bpf_tracing_multi_show_fdinfo()."""
+        request = self.request
+        assert isinstance(request, TracingMultiAttach)
+        rows = "".join(self._row(*function) for function in request.functions)
+        head = f"attach_type:\t{request.attach_type}\ncnt:\t{len(request.functions)}\n"
+        return f"{super().fdinfo()}{head}obj-id\t btf-id\t cookie\t func\n{rows}"
+
+    def _row(self, number: int, name: str, cookie: int) -> str:
+        symbols = self.bpf.host.symbols
+        place = symbols.address(name)
+        return f"{KERNEL_BTF_ID}\t {number}\t {cookie}\t {symbol_text(symbols, place or 0)}\n"
+
+
+def symbol_text(symbols: SymbolTable, address: int) -> str:
+    """%pS."""
+    found = symbols.lookup(address)
+    return f"{address:#x}" if found is None else f"{found[0]}+{found[1]:#x}/{found[2]:#x}"
+
 
 SHOWN_SINCE = "6.17"  # 803f0700a3bb, b4dfe26fbf56: fdinfo tells of the functions
 
@@ -25,12 +52,8 @@ class MultiLink(BpfLink):
 
     def _kernel(self, request: KprobeMultiAttach) -> str:
         rows = zip(request.cookies, request.addresses, strict=True)
-        places = "".join(f"{cookie}\t {self._symbol(address)}\n" for cookie, address in rows)
+        places = "".join(f"{cookie}\t {symbol_text(self.bpf.host.symbols, address)}\n" for cookie, address in rows)
         return f"kprobe_cnt:\t{len(request.addresses)}\nmissed:\t0\ncookie\t func\n{places}"
-
-    def _symbol(self, address: int) -> str:
-        found = self.bpf.host.symbols.lookup(address)
-        return f"{address:#x}" if found is None else f"{found[0]}+{found[1]:#x}/{found[2]:#x}"
 
     def _user(self, request: UprobeMultiAttach) -> str:
         pid = 0 if request.process is None else self.bpf.host.pid_of_process(request.process)

@@ -46,7 +46,7 @@ from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_register
 from bpf.run.native_call import Constant, NativeCall
 from bpf.run.traced import Entry, TracedProgram
 from bpf.verifier.api import Verdict, VerifyRequest
-from bpf.versions.program_types import types_where
+from bpf.versions.program_types import MANY_FUNCTIONS, types_where
 from bpf.versions.verifier_rules import rules_of
 
 if TYPE_CHECKING:
@@ -151,7 +151,8 @@ class BpfProg(Prog):
         self.program = self._make_program(self._engine(fast), fast)
         for owner in self.used_maps:
             owner.get()
-        self.request = request if request.prog_type == uapi.BPF_PROG_TYPE_EXT else None  # to look at other targets
+        elsewhere = request.prog_type == uapi.BPF_PROG_TYPE_EXT or request.expected_attach_type in MANY_FUNCTIONS
+        self.request = request if elsewhere else None  # to look at other targets
         self.trampolines: dict[int, Chain[BpfProg]] = {}  # of its functions, by the instruction where they begin
         self.entries: dict[int, Entry] = {}  # what calls them
         self.dst_prog: BpfProg | None = self.attach_prog  # until it is attached first

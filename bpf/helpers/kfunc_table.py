@@ -10,6 +10,7 @@ from typing import Final
 
 from bpf import uapi
 from bpf.helpers.kfunc_rows import ROWS, KfuncSet, declare
+from bpf.versions.program_types import SESSIONS_OF_PROBES, SESSIONS_OF_TRAMPOLINES
 
 # functions with rules of their own in the verifier that are not modelled: no program with a call of one is accepted
 NOT_VERIFIED: Final = frozenset(
@@ -138,7 +139,6 @@ WITH_BODY: Final = frozenset(
     ]
 )
 
-_SESSIONS = (uapi.BPF_TRACE_KPROBE_SESSION, uapi.BPF_TRACE_UPROBE_SESSION)
 _GENERIC = "tracing tc xdp struct_ops syscall cgroup"
 _SKB = "tc sched_act sk_skb socket_filter cgroup lwt netfilter tracing"
 
@@ -402,14 +402,14 @@ _SETS: tuple[tuple[KfuncSet, str], ...] = (
         """,
     ),
     (
-        KfuncSet("kprobe", "kernel/trace/bpf_trace.c", attach=_SESSIONS),
+        KfuncSet("kprobe", "kernel/trace/bpf_trace.c", attach=SESSIONS_OF_PROBES),
         """
         bpf_session_is_return           6.10 7.0  adf46d88ae4b -
         bpf_session_cookie              6.10 7.0  5c919acef851 -
         """,
     ),
     (
-        KfuncSet("kprobe tracing", "kernel/trace/bpf_trace.c", attach=_SESSIONS),
+        KfuncSet("kprobe tracing", "kernel/trace/bpf_trace.c", attach=SESSIONS_OF_PROBES + SESSIONS_OF_TRAMPOLINES),
         """
         bpf_session_is_return           7.0  -    - -
         bpf_session_cookie              7.0  -    - -

@@ -55,14 +55,15 @@ _ID = "start_id:0 next_id:4 open_flags:8"
 _OBJ_INFO = "bpf_fd:0 info_len:4 info:8/8"
 _QUERY = """target_fd:0 attach_type:4 query_flags:8 attach_flags:12 prog_ids:16/8 prog_cnt:24
     prog_attach_flags:32/8"""
-_RAW_TP = "name:0/8 prog_fd:8"
+_RAW_TP = "name:0/8 prog_fd:8 raw_cookie:16/8"
 _BTF_LOAD = (
     "btf:0/8 btf_log_buf:8/8 btf_size:16 btf_log_size:20 btf_log_level:24 log_true_size:28 btf_flags:32 btf_token_fd:36"
 )
 _TASK_FD = "pid:0 fd:4 flags:8 buf_len:12 buf:16/8 prog_id:24 fd_type:28 probe_offset:32/8 probe_addr:40/8"
 _LINK = """prog_fd:0 target_fd:4 attach_type:8 flags:12 target_btf_id:16 iter_info:16/8 iter_info_len:24
     bpf_cookie:16/8 kprobe_flags:16 cnt:20 syms:24/8 addrs:32/8 cookies:40/8 tracing_cookie:24/8
-    path:16/8 offsets:24/8 ref_ctr_offsets:32/8 uprobe_cookies:40/8 uprobe_cnt:48 uprobe_flags:52 uprobe_pid:56 path_fd:60"""
+    path:16/8 offsets:24/8 ref_ctr_offsets:32/8 uprobe_cookies:40/8 uprobe_cnt:48 uprobe_flags:52 uprobe_pid:56 path_fd:60
+    multi_ids:16/8 multi_cookies:24/8 multi_cnt:32"""
 _LINK_UPDATE = "link_fd:0 new_prog_fd:4 flags:8 old_prog_fd:12"
 _LINK_FD = "link_fd:0 flags:4"
 _STATS = "type:0"
@@ -139,7 +140,7 @@ LAYOUTS: dict[int, Layout] = {
     14: _layout(_ID, ("4.15", 12), ("4.13", 4)),
     15: _layout(_OBJ_INFO, ("4.13", 16)),
     16: _layout(_QUERY, ("6.0", 40), ("4.15", 28)),
-    17: _layout(_RAW_TP, ("4.17", 12)),
+    17: _layout(_RAW_TP, ("6.10", 24), ("4.17", 12)),
     18: _layout(_BTF_LOAD, ("6.9", 40), ("6.4", 32), ("4.18", 28)),
     19: _layout(_ID, ("4.18", 4)),
     20: _layout(_TASK_FD, ("4.18", 48)),

@@ -13,7 +13,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.attach_prog import check_new_target
 from bpf.core.link import BpfLink, IterLink, XdpLink
-from bpf.core.multi_link import MultiLink
+from bpf.core.multi_link import MultiLink, TracingMultiLink
 from bpf.core.netns import make_netns_link
 from bpf.core.perf_link import COUNTERS_TOLD, PerfLink
 from bpf.core.program import BpfProg, prog_of_fd
@@ -29,13 +29,14 @@ from bpf.syscall import cgroup, sockmap
 from bpf.syscall.attr import Call
 from bpf.syscall.cgroup import make_cgroup_link
 from bpf.syscall.iter import iter_request
-from bpf.syscall.multi_link import is_multi, multi_request
+from bpf.syscall.multi_link import is_multi, multi_request, tracing_multi_request
 from bpf.syscall.sockmap import tell_programs
 from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
-from bpf.versions.program_types import types_where
+from bpf.versions.program_types import MANY_FUNCTIONS, ONE_FUNCTION, types_where
 
 TP_NAME_MAX = 127
+RAW_COOKIES = "6.10"  # 68ca5d4eebb8: links to tracepoints have a cookie
 ADDRESSES_TOLD = "6.6"  # f1a414537ecc: BPF_TASK_FD_QUERY tells the address also of a probe by name
 ATTACH_FLAGS = uapi.BPF_F_ALLOW_OVERRIDE | uapi.BPF_F_ALLOW_MULTI | uapi.BPF_F_REPLACE
 
@@ -92,26 +93,26 @@ def raw_tracepoint_open(call: Call) -> int:
     """BPF_RAW_TRACEPOINT_OPEN; also how fentry programs are attached before links."""
     call.check()
     prog = prog_of_fd(call.bpf, call.attr.signed("prog_fd"))
-    return _raw_tp_attach(call, prog, call.attr.name)
+    return _raw_tp_attach(call, prog, call.attr.name, call.attr.raw_cookie)
 
 
-def _raw_tp_attach(call: Call, prog: BpfProg, user_name: int) -> int:
+def _raw_tp_attach(call: Call, prog: BpfProg, user_name: int, cookie: int) -> int:
     """bpf_raw_tp_link_attach()."""
     if prog.type in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_EXT, uapi.BPF_PROG_TYPE_LSM):
         if user_name:
             raise KernelError(EINVAL)
         if prog.type != uapi.BPF_PROG_TYPE_TRACING or prog.expected_attach_type != uapi.BPF_TRACE_RAW_TP:
-            return _tracing_attach(call, prog, 0, 0, 0)
+            return _tracing_attach(call, prog, 0, 0, cookie)
         name = str(prog.attach_info.get("attach_func_name", "")).removeprefix("btf_trace_")
     elif prog.type in (uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE):
         name = call.user.string(user_name, TP_NAME_MAX).decode("latin-1")
     else:
         raise KernelError(EINVAL)
-    info = {"tp_name": name}
-    return settle(call, uapi.BPF_LINK_TYPE_RAW_TRACEPOINT, prog, RawTracepointAttach(name), info)
+    info: dict[str, int | str] = {"tp_name": name, "cookie": cookie}
+    return settle(call, uapi.BPF_LINK_TYPE_RAW_TRACEPOINT, prog, RawTracepointAttach(name, cookie), info)
 
 
-_TRAMPOLINES = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
+_TRAMPOLINES = (*ONE_FUNCTION, uapi.BPF_MODIFY_RETURN)
 
 
 def _tracing_attach(call: Call, prog: BpfProg, target_fd: int, btf_id: int, cookie: int) -> int:
@@ -139,6 +140,7 @@ def _tracing_attach(call: Call, prog: BpfProg, target_fd: int, btf_id: int, cook
         "attach_type": prog.expected_attach_type,
         "target_obj_id": target.id if target is not None else 1,
         "target_btf_id": btf_id,
+        "cookie": cookie,
     }
     fd = settle(call, uapi.BPF_LINK_TYPE_TRACING, prog, request, info)
     prog.forget_target()  # the link keeps what it is attached to
@@ -206,7 +208,11 @@ def _tracing_link(call: Call, prog: BpfProg, attach_type: int) -> int:
     if attach_type != prog.expected_attach_type:
         raise KernelError(EINVAL)
     if attach_type == uapi.BPF_TRACE_RAW_TP:
-        return _raw_tp_attach(call, prog, 0)
+        cookie = attr.tracing_cookie if call.version.at_least(RAW_COOKIES) else 0
+        return _raw_tp_attach(call, prog, 0, cookie)
+    if attach_type in MANY_FUNCTIONS:
+        request = tracing_multi_request(call, prog, attach_type)
+        return settle(call, uapi.BPF_LINK_TYPE_TRACING_MULTI, prog, request, {}, TracingMultiLink)
     if attach_type == uapi.BPF_TRACE_ITER:
         return _iter_link(call, prog)
     if attach_type == uapi.BPF_LSM_CGROUP:

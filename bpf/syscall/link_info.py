@@ -8,7 +8,7 @@ from arch.abi.errno import EINVAL, ENAMETOOLONG, ENOSPC
 from arch.abi.limits import PATH_MAX
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.core.link import BpfLink
+from bpf.core.link import COOKIE_SHOWN, BpfLink
 from bpf.core.multi_link import MultiLink
 from bpf.core.perf_link import COUNTERS_TOLD, PROBE_KINDS, PerfLink
 from bpf.face import KprobeMultiAttach, UprobeMultiAttach
@@ -21,8 +21,13 @@ MISSES_TOLD = "6.7"  # 3acf8ace6823, e2b2cd592a44
 MULTI_TOLD = {KprobeMultiAttach: "6.6", UprobeMultiAttach: "6.8"}  # 7ac8d0d26192, e56fdbfb06e2
 
 FIELDS: dict[int, dict[str, tuple[int, int]]] = {
-    uapi.BPF_LINK_TYPE_RAW_TRACEPOINT: {"tp_name": (16, 8), "tp_name_len": (24, 4)},
-    uapi.BPF_LINK_TYPE_TRACING: {"attach_type": (16, 4), "target_obj_id": (20, 4), "target_btf_id": (24, 4)},
+    uapi.BPF_LINK_TYPE_RAW_TRACEPOINT: {"tp_name": (16, 8), "tp_name_len": (24, 4), "cookie": (32, 8)},
+    uapi.BPF_LINK_TYPE_TRACING: {
+        "attach_type": (16, 4),
+        "target_obj_id": (20, 4),
+        "target_btf_id": (24, 4),
+        "cookie": (32, 8),
+    },
     uapi.BPF_LINK_TYPE_CGROUP: {"cgroup_id": (16, 8), "attach_type": (24, 4)},
     uapi.BPF_LINK_TYPE_ITER: {
         "target_name": (16, 8),
@@ -78,6 +83,8 @@ def link_info(call: Call, link: BpfLink) -> int:
     info["type"], info["id"], info["prog_id"] = link.type, link.id, link.prog.id
     errno = 0
     for name, value in link.info.items():
+        if name == "cookie" and call.version.before(COOKIE_SHOWN):
+            continue
         if name in fields and isinstance(value, int):
             info[name] = value
         elif name in ("tp_name", "target_name") and name in fields:

@@ -8,8 +8,10 @@ from arch.abi.errno import E2BIG, EINVAL, EOPNOTSUPP, ESRCH
 from arch.abi.limits import INT_MAX, PATH_MAX
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.btf.codec import Kind
+from bpf.core.attach_prog import check_new_functions
 from bpf.core.program import BpfProg
-from bpf.face import AttachRequest, KprobeMultiAttach, UprobeMultiAttach
+from bpf.face import AttachRequest, KprobeMultiAttach, TracingMultiAttach, UprobeMultiAttach
 from bpf.syscall.attr import Call
 from bpf.versions.program_types import is_session
 
@@ -57,6 +59,26 @@ def _kernel(call: Call, prog: BpfProg) -> tuple[int, AttachRequest, int]:
     is_return = bool(flags & uapi.BPF_F_KPROBE_MULTI_RETURN)
     request = KprobeMultiAttach(addresses, cookies, is_return, session, named=not attr.addrs)
     return uapi.BPF_LINK_TYPE_KPROBE_MULTI, request, flags
+
+
+def tracing_multi_request(call: Call, prog: BpfProg, attach_type: int) -> TracingMultiAttach:
+    """bpf_tracing_multi_attach(): functions of the kernel by their BTF ids, none of them twice.  EINVAL, E2BIG, EFAULT."""
+    attr, user, btf = call.attr, call.user, call.host.vmlinux_btf
+    count = attr.multi_cnt
+    if attr.flags or attr.target_fd or not attr.multi_ids or not count or btf is None:
+        raise KernelError(EINVAL)
+    if count > MAX_MULTI:
+        raise KernelError(E2BIG)
+    ids = [user.get(attr.multi_ids + 4 * i, 4) for i in range(count)]
+    cookies = [user.get(attr.multi_cookies + 8 * i, 8) if attr.multi_cookies else 0 for i in range(count)]
+    if len(set(ids)) < count:
+        raise KernelError(EINVAL, "a function twice")
+    if any(not 0 < number < len(btf.types) or btf.types[number].kind is not Kind.FUNC for number in ids):
+        raise KernelError(EINVAL, "no function")
+    check_new_functions(prog, ids)
+    return TracingMultiAttach(
+        attach_type, [(number, btf.types[number].name, cookie) for number, cookie in zip(ids, cookies, strict=True)]
+    )
 
 
 def _flagged(call: Call) -> bool:

@@ -55,6 +55,9 @@ LINK_TYPES = _rows(
     NETFILTER      6.4
     TCX            6.6
     UPROBE_MULTI   6.6
+    NETKIT         6.7
+    SOCKMAP        6.10
+    TRACING_MULTI  7.2
     """,
     "BPF_LINK_TYPE_",
 )

@@ -171,9 +171,20 @@ def types_where(holds: Callable[[ProgramType], object]) -> frozenset[int]:
     return frozenset(row.number for row in PROGRAM_TYPES.values() if holds(row))
 
 
+SESSIONS_OF_PROBES = (uapi.BPF_TRACE_KPROBE_SESSION, uapi.BPF_TRACE_UPROBE_SESSION)
+SESSIONS_OF_TRAMPOLINES = (uapi.BPF_TRACE_FSESSION, uapi.BPF_TRACE_FSESSION_MULTI)
+ONE_FUNCTION = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_TRACE_FSESSION)
+MANY_FUNCTIONS = (uapi.BPF_TRACE_FENTRY_MULTI, uapi.BPF_TRACE_FEXIT_MULTI, uapi.BPF_TRACE_FSESSION_MULTI)
+AROUND_FUNCTIONS = (*ONE_FUNCTION, *MANY_FUNCTIONS)  # of tracing programs that change no result
+# such as see the result
+BEHIND_FUNCTIONS = (
+    uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN, uapi.BPF_TRACE_FEXIT_MULTI, *SESSIONS_OF_TRAMPOLINES,
+)  # fmt: skip
+
+
 def is_session(attach_type: int) -> bool:
-    """Programs of it run at a function's entry and at its return."""
-    return attach_type in (uapi.BPF_TRACE_KPROBE_SESSION, uapi.BPF_TRACE_UPROBE_SESSION)
+    """Programs of probes that run at a function's entry and at its return."""
+    return attach_type in SESSIONS_OF_PROBES
 
 
 def attach_types() -> list[tuple[AttachType, ProgramType]]:
@@ -670,7 +681,8 @@ declare(
     test_run="tracing",
     needs="bpf perfmon",
     traits="btf_target",
-    attach="TRACE_RAW_TP@5.5 TRACE_FENTRY@5.5 TRACE_FEXIT@5.5 MODIFY_RETURN@5.7 TRACE_ITER@5.8",
+    attach="""TRACE_RAW_TP@5.5 TRACE_FENTRY@5.5 TRACE_FEXIT@5.5 MODIFY_RETURN@5.7 TRACE_ITER@5.8 TRACE_FSESSION@7.0
+        TRACE_FENTRY_MULTI@7.2 TRACE_FEXIT_MULTI@7.2 TRACE_FSESSION_MULTI@7.2""",
     probe_attach="TRACE_FENTRY",
     sections="""
         tp_btf+     TRACE_RAW_TP  btf       trace
@@ -680,6 +692,8 @@ declare(
         fentry.s+   TRACE_FENTRY  btf,sleep trace
         fmod_ret.s+ MODIFY_RETURN btf,sleep trace
         fexit.s+    TRACE_FEXIT   btf,sleep trace
+        fsession+   TRACE_FSESSION btf      trace
+        fsession.s+ TRACE_FSESSION btf,sleep trace
         iter+       TRACE_ITER    btf       iter
         iter.s+     TRACE_ITER    btf,sleep iter
     """,

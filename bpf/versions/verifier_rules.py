@@ -133,6 +133,14 @@ class Rules:
     elements_resolved: bool = since("6.12", "-", "elements of an array may be typedefs of structures")
     flexible_numbers: bool = since("6.1", "2569c7b8726f", "arrays of numbers at a structure's end are read; of 6.4")
     int_pointer_arguments: bool = since("5.18", "bb6728d75611", "a pointer to a number, as argument, is a number")
+    sleepable_by_attach: bool = since(
+        "6.2", "1e12d3ef47d2", "of tracing programs those around functions and iterators may sleep, and struct_ops"
+    )
+    sleepable_tracepoints: bool = since("7.2", "-", "programs of system calls' tracepoints may sleep")
+    tracing_hooks_return: bool = since("7.2", "-", "what a tracing program for a security hook returns is not asked")
+    system_calls_modified: bool = since(
+        "7.2", "-", "programs around system calls may sleep and change results, however the kernel is built"
+    )
     sleepable_kprobes: bool = since("6.0", "64ad7556c75e", "programs at uprobes may sleep")
     writable_tp_is_tracing: bool = since("6.0", "21e14bdffad4", "raw_tracepoint_writable programs are tracing programs")
 

@@ -19,11 +19,13 @@ from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.attach_prog import attach_to_program
 from bpf.core.cgroup import run_cgroup
+from bpf.core.load import MULTI_FUNCTION
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.core.run_array import trace_call_bpf
-from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN
-from bpf.face import Detach, IterAttach, RawTracepointAttach, TracingAttach
+from bpf.core.trampoline import FENTRY, FEXIT, FSESSION, MODIFY_RETURN
+from bpf.face import Detach, IterAttach, RawTracepointAttach, TracingAttach, TracingMultiAttach
 from bpf.layout import layout_of
+from bpf.verifier.protos.attach_rules import FAULTABLE_TRACEPOINTS
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.native_entry import RawRun, fentry_handler, fexit_handler, raw_point, raw_tracepoint
@@ -41,7 +43,13 @@ TRAMPOLINE_KINDS = {
     uapi.BPF_TRACE_FENTRY: FENTRY,
     uapi.BPF_TRACE_FEXIT: FEXIT,
     uapi.BPF_MODIFY_RETURN: MODIFY_RETURN,
+    uapi.BPF_TRACE_FSESSION: FSESSION,
+    uapi.BPF_TRACE_FENTRY_MULTI: FENTRY,
+    uapi.BPF_TRACE_FEXIT_MULTI: FEXIT,
+    uapi.BPF_TRACE_FSESSION_MULTI: FSESSION,
 }
+# The word before a trampoline's array, of a session: how many words before the array the call's own is, and whether this is the return.
+SESSION_WORD, SESSION_RETURN = 3 << 8, 1 << 63
 
 
 class Attached:
@@ -133,6 +141,26 @@ class Attachments:
             self._depth -= 1
             prog.busy.discard(cpu)
 
+    def run_session(
+        self, prog: BpfProg, args: tuple[int, ...], cookie: int, entry_ip: int, word: int, is_return: bool
+    ) -> int:
+        """The same for a session, whose last value is the result; the call's word lies before all."""
+        cpu = self.k.cpus.rq.cpu
+        if cpu in prog.busy:
+            prog.recursion_misses += 1
+            return word
+        prog.busy.add(cpu)
+        flags = len(args) - 1 | SESSION_WORD | SESSION_RETURN * is_return
+        order = self.k.mem.byteorder
+        words = (word, entry_ip, flags, *args)
+        address = self.context(b"".join((word & U64_MAX).to_bytes(8, order) for word in words))
+        try:
+            prog.run64(address + 24, cookie, entry_ip)
+            return int(self.k.mem.read_uint(address, 8))
+        finally:
+            self._depth -= 1
+            prog.busy.discard(cpu)
+
     def _arguments(self, args: tuple[int, ...], entry_ip: int, count: int) -> int:
         """Put the array for a run in which no other begins; the address of its first argument."""
         address = self._place()
@@ -161,6 +189,9 @@ class Attachments:
         if point is None:
             raise KernelError(ENOENT, f"no tracepoint {request.name}")
 
+        sleeps = prog.sleepable and prog.type == uapi.BPF_PROG_TYPE_RAW_TRACEPOINT
+        if sleeps and request.name not in FAULTABLE_TRACEPOINTS:
+            raise KernelError(EINVAL, "a program that may sleep, where that must not be")
         if prog.max_ctx_offset > 8 * len(point.params):
             raise KernelError(EINVAL, "the program reads more arguments than the tracepoint has")
         if prog.max_tp_access > point.decl.writable:
@@ -174,6 +205,8 @@ class Attachments:
 
         def compiled() -> None:
             nonlocal quick
+            if request.cookie:
+                return
             big, count = self.k.mem.byteorder == "big", len(point.params)
             quick = raw_tracepoint(prog.native, self.k.cpu.block, big, self.first_context(), count)
             form = raw_point(prog.native, self.k.cpu.block, big, self.first_context(), count)
@@ -181,7 +214,7 @@ class Attachments:
 
         def fired(*args: int) -> None:
             if quick is None or self._depth or self.bpf.running or words[Word.FALLBACK]:
-                self.run_args(prog, args)
+                self.run_args(prog, args, request.cookie)
             else:
                 quick(args)
 
@@ -205,9 +238,11 @@ class Attachments:
         if request.target is not None:
             assert isinstance(request.target, BpfProg)
             way = TRAMPOLINE_KINDS.get(kind, "")
-            return attach_to_program(self.run_args, prog, way, request.target, request.btf_id, request.cookie)
+            return attach_to_program(self, prog, way, request.target, request.btf_id, request.cookie)
         if kind == uapi.BPF_TRACE_RAW_TP:
-            return self.attach_raw_tracepoint(prog, RawTracepointAttach(symbol.removeprefix("btf_trace_")))
+            return self.attach_raw_tracepoint(
+                prog, RawTracepointAttach(symbol.removeprefix("btf_trace_"), request.cookie)
+            )
         self._must_fit(symbol)
         if kind == uapi.BPF_LSM_MAC:
             declared = self.k.types.function(symbol)
@@ -215,6 +250,26 @@ class Attachments:
         if kind not in TRAMPOLINE_KINDS:
             raise KernelError(EOPNOTSUPP, f"attach type {kind}")
         return self.trampoline(symbol).link(TRAMPOLINE_KINDS[kind], prog, request.cookie)
+
+    def attach_many(self, prog: BpfProg, request: TracingMultiAttach) -> Detach:
+        """bpf_trampoline_multi_attach(): all of them, or none.  ENOENT; EBUSY, E2BIG, ENOTSUPP of one."""
+        linked: list[Detach] = []
+
+        def detach() -> None:
+            for unlink in linked:
+                unlink()
+
+        try:
+            for _, symbol, cookie in request.functions:
+                if symbol == MULTI_FUNCTION:
+                    raise KernelError(ENOENT, "it is not there when the kernel has started")
+                self._must_fit(symbol)
+                kind = TRAMPOLINE_KINDS[request.attach_type]
+                linked.append(self.trampoline(symbol).link(kind, prog, cookie))
+        except KernelError:
+            detach()
+            raise
+        return detach
 
     def _must_fit(self, symbol: str) -> None:
         """arch_prepare_bpf_trampoline(), of the compiler: arguments on the stack came later.  ENOTSUPP."""
@@ -249,7 +304,7 @@ class Attachments:
                 return fexit_handler(codes, arch, cpu.layout, cpu.block, place, rows.address, entry, count)
 
             found = KernelTrampoline(
-                kprobes, symbol, argument_reader(count, self._argument), self.run_args, self.override, compile_entry,
+                kprobes, symbol, argument_reader(count, self._argument), self, self.override, compile_entry,
                 compile_exit, noted,
             )  # fmt: skip
             self.trampolines[symbol] = found

@@ -30,6 +30,7 @@ from bpf.face import (
     Prog,
     RawTracepointAttach,
     TracingAttach,
+    TracingMultiAttach,
     UprobeMultiAttach,
     XdpAttach,
 )
@@ -489,6 +490,8 @@ class BpfSide(ABC):
             raise KernelError(EINVAL, f"a program of another type than {kind} events take")
         if prog.type == uapi.BPF_PROG_TYPE_KPROBE and prog.sleepable and kind != "uprobe":
             raise KernelError(EINVAL, "only uprobe programs may sleep")
+        if prog.type == uapi.BPF_PROG_TYPE_TRACEPOINT and prog.sleepable and kind != "syscall":
+            raise KernelError(EINVAL, "a program that may sleep, where that must not be")
         if prog.writes_registers and kind != "uprobe":
             raise KernelError(EINVAL, "only uprobe programs may write registers")
         found = event.trace_event
@@ -511,6 +514,8 @@ class BpfSide(ABC):
                 return self.attachments.attach_raw_tracepoint(prog, request)
             case TracingAttach():
                 return self.attachments.attach_tracing(prog, request)
+            case TracingMultiAttach():
+                return self.attachments.attach_many(prog, request)
             case KprobeMultiAttach():
                 return self.multi.attach_kernel(prog, request)
             case UprobeMultiAttach():

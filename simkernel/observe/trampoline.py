@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from arch.errors import KernelError
 from arch.native.handler import NativeCode, NativeHandler
+from arch.records import dataclass
 from bpf.core.program import BpfProg
-from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN, Chain, RunProgram
+from bpf.core.trampoline import FENTRY, FEXIT, FSESSION, MODIFY_RETURN, Chain, Runs
 from bpf.face import Detach
 from bpf.uapi import MAX_BPF_FUNC_ARGS
 from tracing.probes.kprobes import TRAMPOLINE, Kprobe, Kprobes, Kretprobe, KretprobeInstance
@@ -24,6 +25,14 @@ CompileEntry = Callable[[list[NativeCode | None], int], NativeHandler | None]
 Override = Callable[[int, int], None]  # (pt_regs, value): the probed function returns that at once
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call under way that sessions know of."""
+
+    args: tuple[int, ...]
+    words: list[tuple[BpfProg, int, int]]  # program, cookie, its word
+
+
 class KernelTrampoline:
     """The trampoline of one kernel function."""
 
@@ -32,18 +41,19 @@ class KernelTrampoline:
         kprobes: Kprobes,
         symbol: str,
         read: Arguments,
-        run: RunProgram[BpfProg],
+        runs: Runs[BpfProg],
         override: Override,
         compile_entry: CompileEntry,
         compile_exit: CompileEntry,
         noted: int,
     ) -> None:
-        self.kprobes, self.read, self.run, self.override = kprobes, read, run, override
+        self.kprobes, self.read, self.runs, self.override = kprobes, read, runs, override
         self.compile_entry, self.compile_exit = compile_entry, compile_exit
         self.chain: Chain[BpfProg] = Chain()
         self.entry = Kprobe(self._entered, symbol)
         self.exit = Kretprobe(self._returned, symbol, entry_handler=self._note, maxactive=4096)
-        self.entry.kind = self.exit.kp.kind = TRAMPOLINE
+        self.session = Kretprobe(self._left, symbol, entry_handler=self._begun, maxactive=4096)
+        self.entry.kind = self.exit.kp.kind = self.session.kp.kind = TRAMPOLINE
         self.exit.noted = noted
         self.groups: Callable[[tuple[int, ...]], int] | None = None  # of a hook of LSM: asks those of control groups
         self.overridden = False  # between the two probes of one entry
@@ -110,10 +120,15 @@ class KernelTrampoline:
             self.kprobes.unregister(self.entry)
         if after and not self.exit.kp.registered:
             self.kprobes.register_kretprobe(self.exit)
+        sessions = bool(links[FSESSION])
+        if sessions and not self.session.kp.registered:
+            self.kprobes.register_kretprobe(self.session)
+        elif not sessions and self.session.kp.registered:
+            self.kprobes.unregister_kretprobe(self.session)
 
     def _entered(self, regs: int) -> object:
         args = self.read(regs)
-        value = self.chain.call(self.run, args, self.entry.addr, None)
+        value = self.chain.call(self.runs, args, self.entry.addr, None)
         if value is None and self.groups is not None:
             value = self.groups(args) or None
         self.overridden = value is not None
@@ -122,13 +137,24 @@ class KernelTrampoline:
         self.override(regs, value)
         return True
 
+    def _begun(self, instance: KretprobeInstance, regs: int) -> bool:
+        """Sessions at the entry; the call and their words are for the exit."""
+        args = self.read(regs)
+        instance.data = Begun(args, self.chain.begin_sessions(self.runs, args, self.session.kp.addr))
+        return False
+
+    def _left(self, instance: KretprobeInstance, regs: int) -> None:
+        begun, value = instance.data, self.kprobes.return_value(regs)
+        assert isinstance(begun, Begun)
+        self.chain.end_sessions(self.runs, begun.args, self.session.kp.addr, value, begun.words)
+
     def around(self, args: tuple[int, ...], body: Callable[[], int]) -> int:
         """All of it where the function is called without the CPU: its first arguments are in `args`."""
 
         def asked() -> int:
             return (self.groups(args) if self.groups is not None else 0) or body()
 
-        value = self.chain.call(self.run, args, self.entry.addr, asked)
+        value = self.chain.call(self.runs, args, self.entry.addr, asked)
         assert value is not None  # it has a body
         return value
 
@@ -142,7 +168,7 @@ class KernelTrampoline:
 
     def _returned(self, instance: KretprobeInstance, regs: int) -> None:
         assert isinstance(instance.data, tuple)
-        self.chain.after(self.run, instance.data, self.exit.kp.addr, self.kprobes.return_value(regs))
+        self.chain.after(self.runs, instance.data, self.exit.kp.addr, self.kprobes.return_value(regs))
 
 
 def with_cookie(code: NativeCode | None, cookie: int) -> NativeCode | None:

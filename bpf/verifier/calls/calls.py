@@ -81,6 +81,7 @@ from bpf.verifier.lines.insn_text import helper_name
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.protos.choose import get_func_proto, helper_allowed
 from bpf.verifier.protos.map_compat import check_map_func_compatibility
+from bpf.versions.program_types import AROUND_FUNCTIONS
 
 _NUMBER_OF: Final = {name: number for number, name in HELPER_NAMES.items()}
 
@@ -415,7 +416,7 @@ def _check_dynptr_data(env: Env, fn: FuncProto, meta: CallMeta) -> None:
 def _check_get_func_ip(env: Env, func_id: int) -> None:
     name = func_id_name(env, func_id)
     if env.prog_type == uapi.BPF_PROG_TYPE_TRACING:
-        trampoline = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
+        trampoline = (*AROUND_FUNCTIONS, uapi.BPF_MODIFY_RETURN)
         if env.expected_attach_type not in trampoline:
             kinds = "fentry/fexit/fsession/fmod_ret" if env.rules.fsession else "fentry/fexit/fmod_ret"
             env.reject(ENOTSUPP, f"func {name} supported only for {kinds} programs")

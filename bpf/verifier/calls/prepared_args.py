@@ -49,12 +49,13 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import Env, FuncArg, Rejected
+from bpf.versions.program_types import AROUND_FUNCTIONS
 
 TAG_PREFIX: Final = "arg:"
 TAG_CTX, TAG_NONNULL, TAG_TRUSTED, TAG_NULLABLE, TAG_UNTRUSTED = "ctx", "nonnull", "trusted", "nullable", "untrusted"
 TAG_ARENA: Final = "arena"
 _DYNPTR: Final = ARG_PTR_TO_DYNPTR | MEM_RDONLY
-_WORDS_AS_CTX: Final = (uapi.BPF_TRACE_RAW_TP, uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
+_WORDS_AS_CTX: Final = (uapi.BPF_TRACE_RAW_TP, *AROUND_FUNCTIONS, uapi.BPF_MODIFY_RETURN)
 
 
 def func_type(env: Env, subprog: int) -> BtfType:

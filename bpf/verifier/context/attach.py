@@ -14,6 +14,8 @@ from bpf.verifier.context.ctx_rule import CtxArg
 from bpf.verifier.domain.types import MEM_RDONLY, PTR_MAYBE_NULL, PTR_TO_BTF_ID, PTR_TO_BUF, PTR_TRUSTED
 from bpf.verifier.env import Env
 from bpf.verifier.protos import attach_rules
+from bpf.versions.features import has_attach_type
+from bpf.versions.program_types import AROUND_FUNCTIONS, MANY_FUNCTIONS
 
 MAX_BPF_FUNC_ARGS: Final = uapi.MAX_BPF_FUNC_ARGS
 _TRACE_PREFIX: Final = "btf_trace_"
@@ -22,11 +24,12 @@ _TRAMPOLINE_ATTACH: Final = frozenset(
         uapi.BPF_MODIFY_RETURN,
         uapi.BPF_LSM_MAC,
         uapi.BPF_LSM_CGROUP,
-        uapi.BPF_TRACE_FENTRY,
-        uapi.BPF_TRACE_FEXIT,
+        *AROUND_FUNCTIONS,
     }
 )
 _MAY_SLEEP: Final = (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_KPROBE)
+_TRACEPOINTS: Final = (uapi.BPF_PROG_TYPE_TRACEPOINT, uapi.BPF_PROG_TYPE_RAW_TRACEPOINT)
+_SLEEPING_TRACING: Final = (*AROUND_FUNCTIONS, uapi.BPF_MODIFY_RETURN, uapi.BPF_TRACE_ITER)
 
 
 def check_attach_btf_id(env: Env) -> None:
@@ -38,9 +41,8 @@ def check_attach_btf_id(env: Env) -> None:
         return
     if env.sleepable and kind == uapi.BPF_PROG_TYPE_KPROBE and not env.rules.sleepable_kprobes:
         env.reject(EINVAL, "Only fentry/fexit/fmod_ret and lsm programs can be sleepable")
-    if env.sleepable and kind not in _MAY_SLEEP:
-        which = ", lsm, and kprobe/uprobe" if env.rules.sleepable_kprobes else " and lsm"
-        env.reject(EINVAL, f"Only fentry/fexit/fmod_ret{which} programs can be sleepable")
+    if env.sleepable and not _can_sleep(env):
+        _refuse_sleep(env)
     if env.sleepable and kind == uapi.BPF_PROG_TYPE_LSM and env.expected_attach_type == uapi.BPF_LSM_CGROUP:
         env.reject(EINVAL, "BPF_LSM_CGROUP programs cannot be sleepable")
     if kind == uapi.BPF_PROG_TYPE_STRUCT_OPS:
@@ -65,6 +67,27 @@ def check_attach_btf_id(env: Env) -> None:
         _check_lsm(env, name)
     elif kind == uapi.BPF_PROG_TYPE_TRACING and name in attach_rules.BTF_ID_DENY:
         env.reject(EINVAL)
+
+
+def _can_sleep(env: Env) -> bool:
+    """can_be_sleepable()."""
+    kind, attach = env.request.prog_type, env.expected_attach_type
+    if kind == uapi.BPF_PROG_TYPE_TRACING and env.rules.sleepable_by_attach:
+        if attach == uapi.BPF_TRACE_RAW_TP:
+            return env.rules.sleepable_tracepoints
+        return attach in _SLEEPING_TRACING and has_attach_type(env.version, attach)
+    if kind == uapi.BPF_PROG_TYPE_STRUCT_OPS:
+        return env.rules.sleepable_by_attach
+    return kind in _MAY_SLEEP or (kind in _TRACEPOINTS and env.rules.sleepable_tracepoints)
+
+
+def _refuse_sleep(env: Env) -> NoReturn:
+    if env.rules.sleepable_tracepoints:
+        env.reject(EINVAL, "Program of this type cannot be sleepable")
+    which = ", lsm, and kprobe/uprobe" if env.rules.sleepable_kprobes else " and lsm"
+    if env.rules.sleepable_by_attach:
+        which = ", lsm, iter, uprobe, and struct_ops"
+    env.reject(EINVAL, f"Only fentry/fexit/fmod_ret{which} programs can be sleepable")
 
 
 # ---- tables ----
@@ -102,6 +125,8 @@ _NO_LSM_HOOKS: Final = frozenset(  # of all versions
 
 def is_error_injectable(env: Env, name: str) -> bool:
     """within_error_injection_list(): empty in a kernel without CONFIG_FUNCTION_ERROR_INJECTION, as Debian's is."""
+    if name.startswith(syscall_wrappers()) and env.rules.system_calls_modified:
+        return True
     if "FUNCTION_ERROR_INJECTION" not in env.config:
         return False
     return name in _ERROR_INJECTABLE or name.startswith(syscall_wrappers())
@@ -212,7 +237,7 @@ def _check_target(env: Env) -> tuple[str, BtfType | None]:
         proto = _function_prototype(env, btf, t, btf_id)
         check_func_model(env, btf, proto, t.name)
         return t.name, proto
-    if attach not in _TRAMPOLINE_ATTACH and not extension:
+    if (attach not in _TRAMPOLINE_ATTACH or not has_attach_type(env.version, attach)) and not extension:
         env.reject(EINVAL)
     if t.kind is Kind.FUNC and extension:
         _check_same_type(env, btf, t)
@@ -225,7 +250,7 @@ def _check_target(env: Env) -> tuple[str, BtfType | None]:
         address = (symbol(t.name) or 0) if symbol is not None else 1
         if not address:
             env.reject(ENOENT, f"The address of function {t.name} cannot be found")
-    if env.sleepable:
+    if env.sleepable and attach not in MANY_FUNCTIONS:
         _check_sleepable(env, t.name)
     elif attach == uapi.BPF_MODIFY_RETURN:
         if target is not None:
@@ -255,7 +280,10 @@ def _check_raw_tp(env: Env, btf: Btf, t: BtfType, btf_id: int) -> tuple[str, Btf
     proto = btf[pointer.type] if pointer.kind is Kind.PTR else None
     if proto is None or proto.kind is not Kind.FUNC_PROTO:
         env.reject(EINVAL)
-    return t.name.removeprefix(_TRACE_PREFIX), proto
+    name = t.name.removeprefix(_TRACE_PREFIX)
+    if env.sleepable and env.rules.sleepable_tracepoints and name not in attach_rules.FAULTABLE_TRACEPOINTS:
+        env.reject(EINVAL, f"Sleepable program cannot attach to non-faultable tracepoint {name}")
+    return name, proto
 
 
 def _check_target_prog(env: Env, t: BtfType, btf_id: int) -> bool:
@@ -270,11 +298,7 @@ def _check_target_prog(env: Env, t: BtfType, btf_id: int) -> bool:
         env.reject(EINVAL, "Cannot replace static functions")
     if target.prog_type == env.request.prog_type:
         env.reject(EINVAL, "Cannot recursively attach")
-    if (
-        target.prog_type == uapi.BPF_PROG_TYPE_TRACING
-        and extension
-        and target.expected_attach_type in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT)
-    ):
+    if target.prog_type == uapi.BPF_PROG_TYPE_TRACING and extension and target.expected_attach_type in AROUND_FUNCTIONS:
         env.reject(EINVAL, "Cannot extend fentry/fexit")
     return unreliable
 

@@ -369,7 +369,7 @@ def btf_ctx_access(env: Env, off: int, size: int, info: AccessInfo) -> bool:
 def _return_value(env: Env, btf: Btf, proto: BtfType | None, arg: int) -> int | None:
     """Type of the return value, where the program may see it; 0 if there is no prototype; None: refused."""
     attach = env.expected_attach_type
-    if attach in (uapi.BPF_LSM_CGROUP, uapi.BPF_LSM_MAC, uapi.BPF_TRACE_FEXIT):
+    if attach in (uapi.BPF_LSM_CGROUP, uapi.BPF_LSM_MAC, uapi.BPF_TRACE_FEXIT, uapi.BPF_TRACE_FSESSION):
         return proto.type if proto is not None else 0
     if attach == uapi.BPF_MODIFY_RETURN:
         if proto is None:

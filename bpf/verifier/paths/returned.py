@@ -17,7 +17,7 @@ from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 from bpf.verifier.protos.attach_rules import lsm_result_range
 from bpf.versions.features import has_attach_type
-from bpf.versions.program_types import ALWAYS_ONE, is_session
+from bpf.versions.program_types import ALWAYS_ONE, AROUND_FUNCTIONS, is_session
 
 
 def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
@@ -39,12 +39,14 @@ def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
     if kind == uapi.BPF_PROG_TYPE_RAW_TRACEPOINT:
         return (tnum_const(0), TNUM_UNKNOWN) if env.request.attach_btf_id else None
     if kind == uapi.BPF_PROG_TYPE_TRACING:
-        if attach in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
+        if attach in AROUND_FUNCTIONS:
             return tnum_const(0), TNUM_UNKNOWN
         if attach in (uapi.BPF_TRACE_RAW_TP, uapi.BPF_MODIFY_RETURN):
             return None
         if attach == uapi.BPF_TRACE_ITER:
             return boolean, TNUM_UNKNOWN
+        if attach == uapi.BPF_LSM_MAC and env.rules.tracing_hooks_return:
+            return None
         env.reject(ENOTSUPP)
     if kind == uapi.BPF_PROG_TYPE_KPROBE and is_session(attach) and has_attach_type(env.version, attach):
         return boolean, TNUM_UNKNOWN

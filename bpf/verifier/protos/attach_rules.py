@@ -167,4 +167,5 @@ def lsm_result_range(hook: str) -> tuple[int, int]:
 
 # kernel/bpf/verifier.c ------------------------------------------------------------------------------
 NON_SLEEPABLE_ERROR_INJECT = _functions("", "__filemap_add_folio should_fail_alloc_page should_failslab")
+FAULTABLE_TRACEPOINTS = ("sys_enter", "sys_exit")  # TRACE_EVENT_SYSCALL(): their programs may sleep
 BTF_ID_DENY = _functions("", "migrate_disable migrate_enable")  # with CONFIG_SMP and CONFIG_PREEMPT_RCU

@@ -17,7 +17,7 @@ from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
 from bpf.verifier.protos.by_version import added, is_given, of_version
 from bpf.versions.features import has_attach_type
-from bpf.versions.program_types import ALWAYS_ONE, program_types
+from bpf.versions.program_types import ALWAYS_ONE, AROUND_FUNCTIONS, program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
 
@@ -166,7 +166,7 @@ _ITER_TARGETS = {"bpf_iter_unix": tables.BPF_ITER_UNIX_GET, "bpf_iter_tcp": tabl
 def has_trampoline(prog: Program) -> bool:
     """The program runs from a trampoline.  kernel/bpf/trampoline.c:bpf_prog_has_trampoline()."""
     if prog.prog_type == uapi.BPF_PROG_TYPE_TRACING:
-        return prog.expected_attach_type in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
+        return prog.expected_attach_type in (*AROUND_FUNCTIONS, uapi.BPF_MODIFY_RETURN)
     return prog.prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_MAC
 
 
@@ -425,7 +425,7 @@ def _sk_storage_tracing_allowed(prog: Program) -> bool:
     attach = prog.expected_attach_type
     if attach in (uapi.BPF_TRACE_ITER, uapi.BPF_TRACE_RAW_TP):
         return True
-    if attach in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
+    if attach in AROUND_FUNCTIONS:
         return not (prog.attach_func_name or "").startswith("bpf_sk_storage")
     return False
 

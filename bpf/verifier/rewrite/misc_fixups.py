@@ -38,6 +38,7 @@ from bpf.isa.insn import (
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_KFUNC_CALL,
     BPF_REG_AX,
+    BPF_RSH,
     BPF_SIGNED,
     BPF_SUB,
     BPF_TAIL_CALL,
@@ -47,6 +48,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.api import MapInfo
+from bpf.verifier.context.btf_walk import type_by_id
 from bpf.verifier.domain.types import MAX_PACKET_OFF
 from bpf.verifier.env import (
     BPF_ALU_IMMEDIATE,
@@ -64,6 +66,7 @@ from bpf.verifier.rewrite.arena import narrow_arena_pointers
 from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
 from bpf.verifier.rewrite.may_goto import expand_may_goto
 from bpf.verifier.rewrite.patch import patch_insns
+from bpf.versions.program_types import BEHIND_FUNCTIONS, SESSIONS_OF_TRAMPOLINES
 
 MAX_BPF_STACK = uapi.MAX_BPF_STACK
 
@@ -176,6 +179,9 @@ def sanitize_alu(insn: Insn, aux: InsnAux) -> list[Insn]:
     return insns
 
 
+SESSION_IS_RETURN, SESSION_COOKIE = "bpf_session_is_return", "bpf_session_cookie"
+
+
 class MiscFixups:
     """The pass over one program."""
 
@@ -184,6 +190,7 @@ class MiscFixups:
         self.patches: dict[int, list[Insn]] = {}
         self.poke_count = 0
         self.tracing = env.prog_type == uapi.BPF_PROG_TYPE_TRACING
+        self.session = self.tracing and env.expected_attach_type in SESSIONS_OF_TRAMPOLINES
 
     def run(self) -> None:
         """Collect all patches, then apply them."""
@@ -211,7 +218,7 @@ class MiscFixups:
         if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
             if not insn.imm:
                 self.env.reject(EINVAL, "invalid kernel function call not eliminated in verifier pass")
-            return None
+            return self.session_function(insn) if self.session else None
         return self.helper(insn, aux)
 
     def helper(self, insn: Insn, aux: InsnAux) -> list[Insn] | None:
@@ -263,11 +270,33 @@ class MiscFixups:
         bound = emit.jmp_imm(BPF_JGE, 3, map_.max_entries, 2)
         return [bound, emit.alu32_imm(BPF_AND, 3, index_mask(map_)), insn]
 
+    def session_function(self, insn: Insn) -> list[Insn] | None:
+        """Where the trampoline keeps the number of arguments are also the place of the call's word, and whether this is the return."""
+        t = type_by_id(self.env.vmlinux, insn.imm)
+        if insn.off or t is None or t.name not in (SESSION_IS_RETURN, SESSION_COOKIE):
+            return None
+        head = emit.ldx(8, 0, 1, -8)
+        if t.name == SESSION_IS_RETURN:
+            return [head, emit.alu64_imm(BPF_RSH, 0, 63), emit.alu64_imm(BPF_AND, 0, 1)]
+        return [
+            head,
+            emit.alu64_imm(BPF_RSH, 0, 8),
+            emit.alu64_imm(BPF_AND, 0, 0xFF),
+            emit.alu64_imm(BPF_LSH, 0, 3),
+            emit.alu64(BPF_SUB, 0, 1),
+            emit.alu64_imm(BPF_NEG, 0, 0),
+        ]
+
+    def count(self) -> list[Insn]:
+        """How many arguments there are."""
+        mask = [emit.alu64_imm(BPF_AND, 0, 0xFF)] if self.env.rules.fsession else []
+        return [emit.ldx(8, 0, 1, -8), *mask]
+
     def tracing_helper(self, number: int) -> list[Insn] | None:
         """Helpers that read what the trampoline left before the context."""
         if number == uapi.BPF_FUNC_get_func_arg:
             return [
-                emit.ldx(8, 0, 1, -8),
+                *self.count(),
                 emit.jmp32(BPF_JGE, 2, 0, 6),
                 emit.alu64_imm(BPF_LSH, 2, 3),
                 emit.alu64(BPF_ADD, 2, 1),
@@ -280,17 +309,17 @@ class MiscFixups:
         if number == uapi.BPF_FUNC_get_func_ret:
             return self.get_func_ret()
         if number == uapi.BPF_FUNC_get_func_arg_cnt:
-            return [emit.ldx(8, 0, 1, -8)]
+            return self.count()
         if number == uapi.BPF_FUNC_get_func_ip:
             return [emit.ldx(8, 0, 1, -16)]
         return None
 
     def get_func_ret(self) -> list[Insn]:
         """The return value is behind the arguments, if the program runs after the function."""
-        if self.env.expected_attach_type not in (uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN):
+        if self.env.expected_attach_type not in BEHIND_FUNCTIONS:
             return [emit.mov64_imm(0, -EOPNOTSUPP)]
         return [
-            emit.ldx(8, 0, 1, -8),
+            *self.count(),
             emit.alu64_imm(BPF_LSH, 0, 3),
             emit.alu64(BPF_ADD, 0, 1),
             emit.ldx(8, 3, 0, 0),

@@ -3,6 +3,7 @@
 programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of what is refused; programs/slices.c is about dynptrs of packets,
 programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks, programs/multi.c about links to many functions,
 programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, and places of arenas,
+programs/aroundmany.c about programs around functions, sessions, many at once, and which programs may sleep,
 programs/perflinks.c about links to perf events and about hits that probes miss within programs.
 """
 
@@ -36,6 +37,13 @@ ASKED = [
     ("perflinks", "6.1", ["kinds"]),
     ("perflinks", "6.12", ["kinds"]),
     ("perflinks", "7.2", ["kinds"]),
+    ("aroundmany", "6.1", ["cookies"]),
+    ("aroundmany", "6.12", ["cookies"]),
+    ("aroundmany", "7.2", ["cookies"]),
+    ("aroundmany", "7.2", ["loads"]),
+    ("aroundmany", "7.2", ["loads", "many"]),
+    ("aroundmany", "7.2", ["multi"]),
+    ("aroundmany", "7.2", ["session"]),
     ("perflinks", "6.1", ["misses"]),
     ("perflinks", "6.12", ["misses"]),
     ("perflinks", "7.2", ["misses"]),
