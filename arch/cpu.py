@@ -106,6 +106,10 @@ class Cpu(TaskState, ProbePoints):
         self._on_fault = handler
         self.words[Word.ON_FAULT] = 0 if handler is None else id(handler)
 
+    def take_faults_first(self, function: int, data: int) -> None:
+        """The same by compiled code of the host, i64 f(block, data, error code, address), which declines what it leaves to the handler."""
+        self.words[Word.FAST_FAULT], self.words[Word.FAST_FAULT_DATA] = function, data
+
     def stack_argument(self, n: int) -> int:
         """In on_enter: the n-th argument (from 0) of those that did not fit in registers."""
         at = self.sp + self.support.text.frame_size + self.arch.stack_args_offset + n * self.arch.word

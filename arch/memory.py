@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import bisect
 import ctypes
-import heapq
 import mmap
 import struct
 from collections.abc import Callable
@@ -49,9 +48,6 @@ class Memory(Protocol):
         ...
 
 
-OUT_OF_DATE = 1024  # entries of the heap that may be out of date before it is made anew
-
-
 class OutOfMemory(KernelError):
     """No free page is left."""
 
@@ -67,7 +63,7 @@ class PhysicalMemory:
     Physical addresses run from 0 to size.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "free_pages")  # native code reads that one
+    __slots__ = ("__dict__", "__weakref__", "free_pages", "lowest", "watermark")  # native code takes pages, too
 
     def __init__(self, size: int) -> None:
         if size % PAGE_SIZE:
@@ -81,9 +77,9 @@ class PhysicalMemory:
         self.refcounts = [0] * self.nr_pages
         # Page frames that may hold translated code; one byte each, shared with the native TLB fill.
         self.code_pages = bytearray(self.nr_pages)
-        self._freed = bytearray(self.nr_pages)  # 1: a page frame below the watermark that is free
-        self._free: list[int] = []  # heap of them, and of some that _find_run() has taken
-        self._watermark = 0  # first page frame never handed out
+        self.freed = bytearray(self.nr_pages)  # 1: a page frame below the watermark that is free
+        self.lowest = 0  # there is no such page frame below this one
+        self.watermark = 0  # first page frame never handed out
         self.free_pages = self.nr_pages
         self.charged = 0  # bytes, by charge()
         self._charged_pages = 0
@@ -93,7 +89,7 @@ class PhysicalMemory:
     @property
     def used_bytes(self) -> int:
         """Behind them nothing was ever handed out."""
-        return self._watermark << PAGE_SHIFT
+        return self.watermark << PAGE_SHIFT
 
     def close(self) -> None:
         """Give what the pages took back to the host; all of them read as zeros."""
@@ -104,14 +100,16 @@ class PhysicalMemory:
         """One zeroed page; returns its pfn.  Raises OutOfMemory (ENOMEM)."""
         if self.free_pages <= 0:
             raise OutOfMemory()
-        pfn = self._lowest_freed()
-        if pfn is not None:
+        pfn = self.freed.find(1, self.lowest, self.watermark)
+        if pfn >= 0:
+            self.freed[pfn] = 0
             self.buf[pfn << PAGE_SHIFT : (pfn + 1) << PAGE_SHIFT] = _ZERO_PAGE
-        elif self._watermark < self.nr_pages:
-            pfn = self._watermark
-            self._watermark += 1
+        elif self.watermark < self.nr_pages:
+            pfn = self.watermark
+            self.watermark += 1
         else:
             raise OutOfMemory()
+        self.lowest = pfn + 1
         self.refcounts[pfn] = 1
         self.free_pages -= 1
         return pfn
@@ -127,28 +125,19 @@ class PhysicalMemory:
         return first
 
     def _find_run(self, count: int) -> int:
-        """Lowest run of `count` free pages, taken and zeroed.  Its entries in the heap are passed over later."""
+        """Lowest run of `count` free pages, taken and zeroed."""
         if count > self.free_pages:
             raise OutOfMemory()
-        first = self._freed.find(b"\1" * count)
+        first = self.freed.find(b"\1" * count, self.lowest, self.watermark)
         if first >= 0:
-            self._freed[first : first + count] = bytes(count)
+            self.freed[first : first + count] = bytes(count)
             self.buf[first << PAGE_SHIFT : (first + count) << PAGE_SHIFT] = bytes(count << PAGE_SHIFT)
             return first
-        if self._watermark + count > self.nr_pages:
+        if self.watermark + count > self.nr_pages:
             raise OutOfMemory()
-        first = self._watermark
-        self._watermark += count
+        first = self.watermark
+        self.watermark += count
         return first
-
-    def _lowest_freed(self) -> int | None:
-        """The lowest page that was freed, taken out."""
-        while self._free:
-            pfn = heapq.heappop(self._free)
-            if self._freed[pfn]:
-                self._freed[pfn] = 0
-                return pfn
-        return None
 
     def get_page(self, pfn: int) -> None:
         """One more user of the page."""
@@ -163,11 +152,10 @@ class PhysicalMemory:
         if count == 0:
             if self.code_pages[pfn] and self.on_code_page_freed is not None:
                 self.on_code_page_freed(pfn)
-            self._freed[pfn] = 1
-            heapq.heappush(self._free, pfn)
+            self.freed[pfn] = 1
             self.free_pages += 1
-            if len(self._free) > 2 * self.free_pages + OUT_OF_DATE:
-                self._free = [page for page, freed in enumerate(self._freed) if freed]  # sorted, so a heap
+            if pfn < self.lowest:
+                self.lowest = pfn
 
     def charge(self, size: int) -> None:
         """Count `size` bytes that Linux has in memory and we have not; negative gives back.  Raises OutOfMemory.
@@ -261,9 +249,9 @@ class KernelMemory:
         self._vmalloc_starts: list[int] = []
         self.on_vmalloc_change: Any = None  # Callable[[vpn, pfn or None], None]: the MMU follows
         reserve = (max(map.reserved, map.text_phys + map.text_size)) >> PAGE_SHIFT
-        while phys._watermark < reserve:
-            phys.refcounts[phys._watermark] = 1
-            phys._watermark += 1
+        while phys.watermark < reserve:
+            phys.refcounts[phys.watermark] = 1
+            phys.watermark += 1
             phys.free_pages -= 1
 
     # -- addresses -----------------------------------------------------------------------------------------

@@ -33,13 +33,13 @@ class PageTable:
     def __init__(self, phys: PhysicalMemory) -> None:
         self.phys = phys
         self.root = phys.alloc_page() << PAGE_SHIFT
-        self._leaves: dict[int, int] = {}  # address >> 21 -> word index of the leaf table in phys.words
+        self.leaves: dict[int, int] = {}  # address >> 21 -> word index of the leaf table in phys.words
         self._tables = [self.root >> PAGE_SHIFT]
 
     def leaf(self, addr: int) -> int:
         """Word index of the leaf table for an address, made if missing."""
         key = addr >> 21
-        leaf = self._leaves.get(key)
+        leaf = self.leaves.get(key)
         if leaf is not None:
             return leaf
         words = self.phys.words
@@ -54,7 +54,7 @@ class PageTable:
             elif entry >= self.phys.size:
                 raise CorruptMemory(f"page table at {table:#x}: entry {entry:#x}")
             table = entry & ~PTE_FLAGS
-        leaf = self._leaves[key] = table >> 3
+        leaf = self.leaves[key] = table >> 3
         return leaf
 
     def set(self, addr: int, entry: int) -> None:
@@ -69,19 +69,19 @@ class PageTable:
             table = entry & ~PTE_FLAGS
             if entry >= self.phys.size:
                 raise CorruptMemory(f"page tables of {addr:#x}: entry {entry:#x}")
-        if table >> 3 != self._leaves.get(addr >> 21):
+        if table >> 3 != self.leaves.get(addr >> 21):
             raise CorruptMemory(f"page tables of {addr:#x}: another leaf, {table:#x}")
 
     def get(self, addr: int) -> int:
         """Entry of one page; 0 when there is none."""
-        leaf = self._leaves.get(addr >> 21)
+        leaf = self.leaves.get(addr >> 21)
         return 0 if leaf is None else self.phys.words[leaf + ((addr >> PAGE_SHIFT) & 511)]
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """(page address, entry) of every entry that is not zero in [start, end), in order of address."""
         words = self.phys.words
-        for key in sorted(k for k in self._leaves if start >> 21 <= k <= (end - 1) >> 21):
-            leaf = self._leaves[key]
+        for key in sorted(k for k in self.leaves if start >> 21 <= k <= (end - 1) >> 21):
+            leaf = self.leaves[key]
             base = key << 21
             for i in range(512):
                 entry = words[leaf + i]
@@ -91,7 +91,7 @@ class PageTable:
 
     def clear(self) -> None:
         """No page is present any more."""
-        for leaf in self._leaves.values():
+        for leaf in self.leaves.values():
             self.phys.words[leaf : leaf + 512] = _NO_ENTRIES
 
     def destroy(self) -> None:
@@ -99,7 +99,7 @@ class PageTable:
         for pfn in self._tables:
             self.phys.put_page(pfn)
         self._tables.clear()
-        self._leaves.clear()
+        self.leaves.clear()
 
 
 class AddressSpace:

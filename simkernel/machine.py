@@ -537,6 +537,7 @@ def boot(
     from simkernel.fs import boot as fs
     from simkernel.fs import proc_irq, proc_keys, proc_locks
     from simkernel.fs.hostfs import install_binds
+    from simkernel.fs.native_faults import native_faults
     from simkernel.fs.shortcuts import shortcuts
     from simkernel.fs.stat_shortcuts import stat_shortcuts
     from simkernel.observe.shortcuts import shortcuts as bpf_shortcuts
@@ -551,6 +552,7 @@ def boot(
     k.shortcuts.add(shortcuts(k))
     k.shortcuts.add(stat_shortcuts(k))
     k.shortcuts.add(bpf_shortcuts(k.version))
+    k.faults.use(native_faults(k, k.faults.places))
     keep_types(k.arch, k.version)
     if strace is not None:
         from simkernel.kernel.strace import Strace

@@ -91,6 +91,10 @@ class Word(enum.IntEnum):
     CYCLES = enum.auto()  # ns that the counter of user code last said
     BOOT_TIME = enum.auto()  # the wall clock's ns at the machine's time 0
     ON_COUNTER = enum.auto()  # PyObject *: hooks an instruction that stores the counter (s390x)
+    FAST_FAULT = (
+        enum.auto()
+    )  # i64 f(block, data, error code, address): mends some of them before Python is asked; 0: none does
+    FAST_FAULT_DATA = enum.auto()
     ON_FAULT = enum.auto()  # PyObject *: takes page faults of user mode before kernel text is entered; 0: none does
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 88

@@ -136,8 +136,20 @@ class CallWriter(Writer):
         return result
 
     def fault_in_place(self) -> str:
-        """Ask Python to mend a page fault of user mode, whose kernel text has not run: not 0 when that is done, or has raised."""
+        """Mend, or ask Python to mend, a page fault of user mode, whose kernel text has not run: not 0 when that is done, or has raised."""
         f = Function("internal i64 @fault_in_place(i64 %blk, i64 %code, i64 %address)")
+        fast = f.word("%blk", Word.FAST_FAULT)
+        f.branch(f.let(f"icmp eq i64 {fast}, 0"), "python", "native")
+        f.label("native")
+        f.call(fast, "i64", f"i64 %blk, i64 {f.word('%blk', Word.FAST_FAULT_DATA)}, i64 %code, i64 %address")
+        status = f.word("%blk", Word.NATIVE_STATUS)
+        f.branch(f.let(f"icmp eq i64 {status}, 0"), "mended", "declined")
+        f.label("mended")
+        f.do("ret i64 1")
+        f.label("declined")
+        f.set_word("%blk", Word.NATIVE_STATUS, "0")
+        f.goto("python")
+        f.label("python")
         result = self._call_python(f, Word.ON_FAULT, ["%code", "%address"])
         f.branch(f.let(f"icmp eq ptr {result}, null"), "raised", "answered")
         f.label("raised")

@@ -76,7 +76,7 @@ _UNICORN = (
 _PYTHON = (
     "PyLong_FromUnsignedLongLong", "PyLong_AsUnsignedLongLongMask", "PyObject_Vectorcall", "PyTuple_Size",
     "PyTuple_GetItem", "PyErr_Occurred", "Py_DecRef", "Py_IncRef", "PyTuple_Type", "_Py_NoneStruct",
-    "PyLong_FromLongLong", "PyErr_SetObject", "PyBytes_Size", "PyBytes_AsString", "PyDict_GetItem",
+    "PyLong_FromLongLong", "PyErr_SetObject", "PyBytes_Size", "PyBytes_AsString", "PyDict_GetItem", "PyDict_SetItem",
 )  # fmt: skip
 
 

@@ -31,7 +31,12 @@ def slot_address(owner: object, name: str) -> int:
 
 LENGTH = object.__basicsize__  # where lists and dicts hold how many elements they have
 ITEMS = LENGTH + ctypes.sizeof(ctypes.c_ssize_t)  # where a list holds the address of its elements
-if any(ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value != 3 for sample in ([1, 2, 3], {1: 1, 2: 2, 3: 3})):
+OBJECT_KIND = LENGTH - ctypes.sizeof(ctypes.c_ssize_t)  # where an object holds what it is
+# Sets hold there how many elements they have had, at least as many as they have.
+if any(
+    ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value != 3
+    for sample in ([1, 2, 3], {1: 1, 2: 2, 3: 3}, {1, 2, 3})
+):
     raise RuntimeError("this Python keeps lengths in another place")
 
 

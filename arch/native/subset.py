@@ -24,8 +24,8 @@ What a function means is what it means in Python, with these rules:
 * Global names are numbers, or other native functions.  `invoke(address, ...)` calls compiled code by its host address,
   `attempt(address, ...)` is `invoke()` whose caller looks at the status.
 * Objects of Python's are numbers, too: `as_uint(object)` is the value of an int, `set_uint(place, value)` puts an int into a
-  place that holds a reference (slots.py), `entry(dict, key)` is what a dict has for an int, or 0; `call_python(function, value)` calls
-  one, in a system call's hook only (shortcuts.py).
+  place that holds a reference (slots.py), `entry(dict, key)` is what a dict has for an int, or 0; `set_entry(dict, key, object)` and
+  `set_uint_entry(dict, key, value)` put something there; `call_python(function, value)` calls a function, in a system call's hook only (shortcuts.py).
 
 What is outside of the subset is a `SyntaxError` that names the line.
 """
@@ -100,9 +100,9 @@ def _only_native(*values: Argument) -> int:
 
 peek8 = peek16 = peek32 = peek64 = poke8 = poke16 = poke32 = poke64 = fill = _only_native
 load8 = load16 = load32 = load64 = load32le = load64le = store8 = store16 = store32 = store64 = _only_native
-invoke = attempt = as_uint = set_uint = entry = copy = copy_in = copy_out = zero = put = fault = decline = (
-    call_python
-) = _only_native
+invoke = attempt = as_uint = set_uint = entry = set_entry = set_uint_entry = copy = copy_in = copy_out = zero = put = (
+    fault
+) = decline = call_python = _only_native
 
 
 Argument = int | bytes | Words
@@ -446,6 +446,13 @@ class SubsetWriter:
             found = f.let(f"call i64 @PyDict_GetItem(i64 {values[0]}, ptr {key})")
             f.do(f"call void @Py_DecRef(ptr {key})")
             return found
+        if name == "set_entry":
+            return self.set_entry(*values)
+        if name == "set_uint_entry":
+            number = f.let(f"call i64 @PyLong_FromUnsignedLongLong(i64 {values[2]})")
+            self.set_entry(values[0], values[1], number)
+            f.do(f"call void @Py_DecRef(i64 {number})")
+            return "0"
         if name == "call_python":
             return self.call_python(*values)
         if name == "attempt":
@@ -542,6 +549,13 @@ class SubsetWriter:
         old = f.load(place, "ptr")
         f.store(place, f.let(f"call ptr @PyLong_FromUnsignedLongLong(i64 {value})"), "ptr")
         f.do(f"call void @Py_DecRef(ptr {old})")
+        return "0"
+
+    def set_entry(self, where: str, key: str, value: str) -> str:
+        f = self.f
+        number = f.let(f"call i64 @PyLong_FromUnsignedLongLong(i64 {key})")
+        f.do(f"call i32 @PyDict_SetItem(i64 {where}, i64 {number}, i64 {value})")
+        f.do(f"call void @Py_DecRef(i64 {number})")
         return "0"
 
     def call_python(self, function: str, value: str) -> str:

@@ -53,7 +53,13 @@ class MmHooks(Protocol):
         """The last user is gone."""
 
 
-class AddressSpaces:
+class FaultCounts:
+    """What native code reads, too."""
+
+    __slots__ = ("events", "nr_faults")
+
+
+class AddressSpaces(FaultCounts):
     """`k.mm`."""
 
     def __init__(

@@ -76,7 +76,13 @@ class PageListener(Protocol):
         """A file has it (or has it no more): the tracepoint's name, whose, which, where."""
 
 
-class Frames:
+class FramesSlots:
+    """What native code reads of them, too."""
+
+    __slots__ = ("charger", "events")
+
+
+class Frames(FramesSlots):
     """Physical pages with reference counts, by physical address (arch.memory.PhysicalMemory names them by pfn)."""
 
     def __init__(self, physical: PhysicalMemory) -> None:

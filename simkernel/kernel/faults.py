@@ -7,6 +7,8 @@ mode has the kernel entered, and so have faults that end in a signal.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from arch.abi.errno import EACCES, ENOMEM
 from arch.cpu import FAULT_EXEC, FAULT_WRITE, Cpu
 from arch.errors import KernelError
@@ -38,6 +40,15 @@ def failure_of(error: KernelError) -> int:
     return 64 if error.errno == EACCES else 2
 
 
+class CompiledFaults(Protocol):
+    """What takes most of them without Python (simkernel/fs/native_faults.py)."""
+
+    after: int  # by so many faults its code is paid
+
+    def load(self) -> tuple[int, int]:
+        """Host addresses of the function and of its words."""
+
+
 class FaultsInPlace:
     """Who takes the page faults of one machine."""
 
@@ -47,11 +58,16 @@ class FaultsInPlace:
         self.board, self.cpu, self.cpus, self.mm, self.text, self.tracepoints = board, cpu, cpus, mm, text, tracepoints
         self.words, self.clock = cpu.words, cpus.clock
         self.points = tracepoints.points
-        for name in EVENTS:
-            tracepoints.point(name)
+        self.native: CompiledFaults | None = None
+        self._seen = 0  # faults that came here
+        self.places = [tracepoints.slot(name) for name in EVENTS]  # before tracing is there
         if chosen_tier() is not Tier.PYTHON and not cpus.kernel_works:
             text.when_probed.append(self.changed)
             self.changed()
+
+    def use(self, native: CompiledFaults | None) -> None:
+        """What is to be asked first."""
+        self.native, self._seen = native, 0
 
     def changed(self) -> None:
         """Probes came or went."""
@@ -59,6 +75,10 @@ class FaultsInPlace:
 
     def take(self, code: int, address: int) -> int:
         """1 when the page is there now; 0 leaves the fault, or its end, to the entry code."""
+        if self.native is not None:
+            if self._seen == self.native.after:
+                self.cpu.take_faults_first(*self.native.load())
+            self._seen += 1
         task, cpus, clock, words = self.board.current, self.cpus, self.clock, self.words
         mm, points = task.mm, self.points
         if mm is None or task.work or points[FAULT_EVENT].active or self.mm.events is not None:

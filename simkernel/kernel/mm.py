@@ -76,7 +76,13 @@ class MmHome(PlaceRules, Protocol):
     max_map_count: int  # vm.max_map_count
 
 
-class Mm:
+class MmSlots:
+    """What native code reads of an address space, too."""
+
+    __slots__ = ("leaves", "pages", "soft_dirty", "starts", "userfault_wp", "vmas")
+
+
+class Mm(MmSlots):
     """struct mm_struct and its page table."""
 
     user: UserMemory  # over `space`
@@ -84,6 +90,7 @@ class Mm:
     def __init__(self, home: MmHome, space: AddressSpace) -> None:
         self.home = home
         self.space = space
+        self.leaves = space.table.leaves
         self.vmas: list[Vma] = []
         self.starts: list[int] = []
         self.pages: dict[int, int] = {}  # page address -> physical address

@@ -322,6 +322,8 @@ class TaskSlots:
         "cred",
         "files",
         "io",
+        "min_flt",
+        "mm",
         "pid",
         "ptracer",
         "real_parent",

@@ -47,6 +47,7 @@ def test_a_call_that_another_threads_signal_met_is_restarted():
             k.signals.send(k.current.group_leader, SIGUSR1)
 
     k.cpu.add_probe(k.symbols.address("pipe_read"), reading)
+    k.text.set_probed(k.symbols.address("pipe_read"), True)  # so that it is called
     assert run(m) == ("", 0, 1)
     assert len(hits) == 2
 
