@@ -15,6 +15,12 @@ class Walks(Protocol):
     def areas(self, task: int, start: int) -> Iterator[int]:
         """The areas of a task's memory, from an address on.  ENOENT."""
 
+    def caches(self) -> Iterator[int]:
+        """The slab's caches."""
+
+    def cache_of(self, address: int) -> int:
+        """The cache that an object at an address is of; 0: none that is known."""
+
     def groups(self, css: int, order: int) -> Iterator[int]:
         """BPF_CGROUP_ITER_*: the states of control groups.  EINVAL."""
 

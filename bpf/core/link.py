@@ -19,6 +19,7 @@ FDINFO_FIELDS = (
 )  # fmt: skip
 
 COOKIE_SHOWN = "6.17"  # 2fe1c5934736, c7beb48344d2: of links to functions and tracepoints
+NAMES_ITSELF = ("kmem_cache", "dmabuf")  # iterators
 TARGET_FIELDS = ("target_obj_id", "target_btf_id")
 ITER_FIELDS = ("target_name", "map_id")
 
@@ -150,6 +151,8 @@ class IterLink(BpfLink):
     def fdinfo(self) -> str:
         """bpf_iter_task_show_fdinfo(), bpf_iter_cgroup_show_fdinfo()."""
         text, info = super().fdinfo(), self.info
+        if info["target_name"] in NAMES_ITSELF:
+            text += f"{info['target_name']} iter\n"
         if "cgroup_path" in info:
             return text + f"cgroup_path:\t{info['cgroup_path']}\norder: {info['order']}\n"
         if "tid" not in info:

@@ -39,6 +39,24 @@ def bpf_iter_task_vma_new(rt: Runtime, it: int, task: int, start: int) -> int:
     return _open(rt, it, _walks(rt).areas(task, start))
 
 
+@kernel_name("bpf_iter_kmem_cache_new")
+def bpf_iter_kmem_cache_new(rt: Runtime, it: int) -> int:
+    """Of the slab's caches."""
+    return _open(rt, it, _walks(rt).caches())
+
+
+@kernel_name("bpf_iter_dmabuf_new")
+def bpf_iter_dmabuf_new(rt: Runtime, it: int) -> int:
+    """Of buffers that devices share: there are none."""
+    return _open(rt, it, iter(()))
+
+
+@kernel_name("bpf_get_kmem_cache")
+def bpf_get_kmem_cache(rt: Runtime, address: int) -> int:
+    """The cache of an object; 0: of none that is known."""
+    return _walks(rt).cache_of(address)
+
+
 @kernel_name("bpf_iter_css_new")
 def bpf_iter_css_new(rt: Runtime, it: int, css: int, flags: int) -> int:
     """Of control groups."""
@@ -75,7 +93,13 @@ def bpf_iter_bits_new(rt: Runtime, it: int, words: int, count: int) -> int:
 
 
 @kernel_name(
-    "bpf_iter_task_next", "bpf_iter_task_vma_next", "bpf_iter_css_next", "bpf_iter_css_task_next", "bpf_iter_bits_next"
+    "bpf_iter_task_next",
+    "bpf_iter_task_vma_next",
+    "bpf_iter_css_next",
+    "bpf_iter_css_task_next",
+    "bpf_iter_bits_next",
+    "bpf_iter_kmem_cache_next",
+    "bpf_iter_dmabuf_next",
 )
 def give_next(rt: Runtime, it: int) -> int:
     """The next object; 0: there is none, or the iterator was not opened."""
@@ -88,6 +112,8 @@ def give_next(rt: Runtime, it: int) -> int:
     "bpf_iter_css_destroy",
     "bpf_iter_css_task_destroy",
     "bpf_iter_bits_destroy",
+    "bpf_iter_kmem_cache_destroy",
+    "bpf_iter_dmabuf_destroy",
 )
 def forget(rt: Runtime, it: int) -> int:
     """The loop is over."""

@@ -11,7 +11,7 @@ from bpf.maps.base import BpfMap
 from bpf.syscall.attr import Call
 
 LINK_INFO = 16  # sizeof(union bpf_iter_link_info)
-MAY_SLEEP = ("task", "task_file", "task_vma", "ksym", "cgroup")  # BPF_ITER_RESCHED
+MAY_SLEEP = ("task", "task_file", "task_vma", "ksym", "cgroup", "kmem_cache", "dmabuf")  # BPF_ITER_RESCHED
 PLAIN_MAPS = (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_LRU_HASH, uapi.BPF_MAP_TYPE_ARRAY)
 PER_CPU_MAPS = (
     uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH, uapi.BPF_MAP_TYPE_PERCPU_ARRAY,

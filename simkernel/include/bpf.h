@@ -1601,6 +1601,22 @@ struct bpf_iter__ksym {
 		struct kallsym_iter *ksym;
 	};
 };
+struct bpf_iter__kmem_cache {
+	union {
+		struct bpf_iter_meta *meta;
+	};
+	union {
+		struct kmem_cache *s;
+	};
+};
+struct bpf_iter__dmabuf {
+	union {
+		struct bpf_iter_meta *meta;
+	};
+	union {
+		struct dma_buf *dmabuf;
+	};
+};
 struct bpf_iter__cgroup {
 	union {
 		struct bpf_iter_meta *meta;

@@ -25,6 +25,8 @@ CACHES = {
     "proc_inode_cache": (704, 712, True), "shmem_inode_cache": (776, 784, True), "sock_inode_cache": (768, 832, True),
     "lsm_file_cache": (24, 24, False), "lsm_inode_cache": (32, 32, False), "anon_vma": (96, 104, True),
     "sigqueue": (80, 80, True),
+    **{f"kmalloc-{size}": (size, size, False) for size in (96, 192, 8, 16, 32, 64, 128, 256, 512)},
+    **{f"kmalloc-{size}k": (1024 * size, 1024 * size, False) for size in (1, 2, 4, 8)},
 }  # fmt: skip
 
 
@@ -45,13 +47,13 @@ class Objects:
         """kmem_cache_alloc() of an object in a function."""
         point = self.tracepoints.point("kmem_cache_alloc")
         if point.active:
-            point.fire(self._place(function), address, self._cache(cache), gfp, NUMA_NO_NODE)
+            point.fire(self._place(function), address, self.cache(cache), gfp, NUMA_NO_NODE)
 
     def gone(self, cache: str, address: int, function: str) -> None:
         """kmem_cache_free()."""
         point = self.tracepoints.point("kmem_cache_free")
         if point.active:
-            point.fire(self._place(function), address, self._cache(cache))
+            point.fire(self._place(function), address, self.cache(cache))
 
     def passing(self, cache: str, maker: str, freer: str) -> None:
         """One that is gone before the next is made: a path while it is looked up."""
@@ -73,7 +75,8 @@ class Objects:
             return self.symbols.address(base)
         return self.symbols.add(function, self.symbols[base].end - PART, PART, "t").address
 
-    def _cache(self, name: str) -> int:
+    def cache(self, name: str) -> int:
+        """The struct kmem_cache of a row of CACHES, made when first needed."""
         address = self._caches.get(name)
         if address is None:
             size, room, accounted = CACHES[name]

@@ -31,6 +31,7 @@ from simkernel.net.face import current_net
 from simkernel.net.netlink.sock import PROTOCOLS, KernelNetlinkSock, NetlinkSock, kernel_socks
 from simkernel.net.proc6 import all_routes, route_flags
 from simkernel.net.unix.sock import UnixSock
+from simkernel.observe.caches import all_caches
 from simkernel.observe.face import WatchedKernel
 
 Row = dict[str, int]  # member of the context -> value
@@ -89,6 +90,16 @@ def kernel_symbols(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
             yield {"ksym": view.addr}
     finally:
         k.mem.free(view.addr)
+
+
+def slab_caches(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every cache of the slab."""
+    yield from ({"s": address} for address in all_caches(k))
+
+
+def device_buffers(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """No device shares any."""
+    yield from ()
 
 
 # ---- objects of BPF ----
@@ -384,7 +395,9 @@ TARGETS: dict[str, Source] = {
     "bpf_link": bpf_links,
     "bpf_sk_storage_map": storage_elements,
     "cgroup": cgroups,
+    "dmabuf": device_buffers,
     "ipv6_route": ipv6_routes,
+    "kmem_cache": slab_caches,
     "ksym": kernel_symbols,
     "netlink": netlink_socks,
     "sockmap": socket_map_elements,
@@ -393,6 +406,7 @@ TARGETS: dict[str, Source] = {
     "unix": unix_socks,
 }
 ONE_SESSION = ("cgroup",)  # an answer other than 0 ends the walk, and a second read does not go on with it
+WITHOUT_END = ("dmabuf",)  # no call without an object
 MAX_ITER_OBJECTS = 1000000  # of one read
 SEQ_SIZE = 8 * PAGE_SIZE
 
@@ -429,7 +443,7 @@ class IterFile(FdObject):
         self.ctype = f"struct bpf_iter__{target}"
         self.rows = TARGETS[target](k, owner.bpf, request)
         self.current: Row | None = None  # the object to be shown next
-        self.one_session = target in ONE_SESSION
+        self.one_session, self.has_end = target in ONE_SESSION, target not in WITHOUT_END
         self.always = {"map": request.map.address} if isinstance(request.map, BpfMap) else {}  # also in the last call
         self.text = Text()
         self.started = self.done = False
@@ -470,7 +484,7 @@ class IterFile(FdObject):
         else:
             if not self.text.data:
                 raise KernelError(EAGAIN, "many objects without a word")
-        if self.current is None and not self.done:
+        if self.current is None and not self.done and self.has_end:
             self._stop()
 
     def _show(self, row: Row) -> bool:

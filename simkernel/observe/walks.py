@@ -9,6 +9,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from simkernel.fs.cgroup import Cgroup
 from simkernel.kernel.task import Task
+from simkernel.observe.caches import all_caches, cache_of
 from simkernel.observe.face import WatchedKernel
 
 ALL_PROCS, ALL_THREADS, PROC_THREADS = 0, 1, 2  # BPF_TASK_ITER_*
@@ -43,6 +44,16 @@ class KernelWalks:
         if mm is None:
             raise KernelError(ENOENT)
         return iter([self.k.mirror.vma_struct(mm, vma) for vma in mm.vmas if vma.end > start])
+
+    # ---- memory ----
+
+    def caches(self) -> Iterator[int]:
+        """The slab's caches."""
+        return iter(all_caches(self.k))
+
+    def cache_of(self, address: int) -> int:
+        """The cache that an object is of."""
+        return cache_of(self.k, address)
 
     # ---- control groups ----
 

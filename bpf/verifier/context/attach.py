@@ -152,11 +152,20 @@ _ITERATORS: Final[dict[str, tuple[tuple[int, int, str], ...]]] = {
     "netlink": ((8, _OR_NULL, "netlink_sock"),),
     "ipv6_route": ((8, _OR_NULL, "fib6_info"),),
     "ksym": ((8, _OR_NULL, "kallsym_iter"),),
+    "kmem_cache": ((8, _OR_NULL, "kmem_cache"),),
+    "dmabuf": ((8, _OR_NULL, "dma_buf"),),
 }
 
 
 # iterators whose objects may be relied on, since
-_TRUSTED_ITERATORS: Final = {"bpf_map": "6.6", "task": "6.7", "cgroup": "6.7", "tcp": "6.5", "udp": "6.5"}
+_TRUSTED_ITERATORS: Final = {
+    "bpf_map": "6.6",
+    "task": "6.7",
+    "cgroup": "6.7",
+    "tcp": "6.5",
+    "udp": "6.5",
+    "kmem_cache": "6.13",
+}
 
 
 def iter_ctx_args(env: Env, name: str) -> tuple[CtxArg, ...]:

@@ -4,6 +4,7 @@ programs/arenas.c tells the log of each whole walk on 6.12, and on 7.2 that of w
 programs/irqs.c about saved interrupt flags, programs/locks.c about resilient locks, programs/multi.c about links to many functions,
 programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, and places of arenas,
 programs/aroundmany.c about programs around functions, sessions, many at once, and which programs may sleep,
+programs/caches.c about iterators over the slab's caches,
 programs/perflinks.c about links to perf events and about hits that probes miss within programs.
 """
 
@@ -44,6 +45,7 @@ ASKED = [
     ("aroundmany", "7.2", ["loads", "many"]),
     ("aroundmany", "7.2", ["multi"]),
     ("aroundmany", "7.2", ["session"]),
+    ("caches", "7.2", []),
     ("perflinks", "6.1", ["misses"]),
     ("perflinks", "6.12", ["misses"]),
     ("perflinks", "7.2", ["misses"]),
