@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from arch.abi.version import KernelVersion
 from arch.ctype import CTypeError
 from arch.datamodel import DataModel
 
-_TOKEN = re.compile(
+pattern = cache(re.compile)  # at the first use: a start that finds its types laid out reads no C
+
+_TOKEN = (
     r"""\s+ | //[^\n]* | \\\n
     | (?P<comment>/\*.*?\*/)
     | (?P<define>^[ \t]*\#[ \t]*define[ \t]+(?:\\\n|[^\n])*) | ^[ \t]*\#(?:\\\n|[^\n])*
@@ -31,8 +34,8 @@ _TOKEN = re.compile(
     | (?P<op>\.\.\.|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>=?:;,.()\[\]{}])""",
     re.X | re.S | re.M,
 )
-_CONDITION = re.compile(r"\b(since|until|bits)\s+([\d.]+)")
-_CONDITIONAL = re.compile(r"/\*\s*(?:since|until|bits)\s+\d")
+_CONDITION = r"\b(since|until|bits)\s+([\d.]+)"
+_CONDITIONAL = r"/\*\s*(?:since|until|bits)\s+\d"
 
 
 class Conditions:
@@ -44,7 +47,7 @@ class Conditions:
 
     def hold(self, comment: str) -> bool:
         """Whether a conditional comment's declaration is there."""
-        for word, value in _CONDITION.findall(comment):
+        for word, value in pattern(_CONDITION).findall(comment):
             if word == "bits":
                 if self.model.word_bits != int(value):
                     return False
@@ -62,14 +65,15 @@ def tokenize(text: str, filename: str = "<text>") -> list[Token]:
     """Tokens of C text; only conditional comments survive, as kind "comment"."""
     tokens: list[Token] = []
     position = 0
+    token, conditional = pattern(*_TOKEN), pattern(_CONDITIONAL)
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = token.match(text, position)
         if match is None:
             line = text.count("\n", 0, position) + 1
             raise CTypeError(f"{filename}:{line}: cannot read {text[position : position + 20]!r}")
         position = match.end()
         kind = match.lastgroup
-        if kind is None or (kind == "comment" and not _CONDITIONAL.match(match[0])):
+        if kind is None or (kind == "comment" and not conditional.match(match[0])):
             continue
         tokens.append(Token(kind, match[0]))
     return tokens
@@ -86,18 +90,19 @@ class Chunk:
         self.done = False
 
 
-CUT = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\])*\"|[{};]", re.S | re.M)
-DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])((?:\\\n|[^\n])*)")
-TAG = re.compile(r"\b(struct|union|enum)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{")
-TRAILING = re.compile(r"[ \t]*(/\*.*?\*/)", re.S)
+CUT = (r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\])*\"|[{};]", re.S | re.M)
+DEFINE = r"[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])((?:\\\n|[^\n])*)"
+TAGGED = r"\b(struct|union|enum)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{"
+TRAILING = (r"[ \t]*(/\*.*?\*/)", re.S)
 
 
 def cut(text: str) -> Iterator[str]:
     """The top-level declarations and #defines of a text, with their trailing conditions."""
     depth = start = 0
     position = 0
+    cuts, trails, conditional = pattern(*CUT), pattern(*TRAILING), pattern(_CONDITIONAL)
     while True:
-        match = CUT.search(text, position)
+        match = cuts.search(text, position)
         if match is None:
             break
         position = match.end()
@@ -107,7 +112,7 @@ def cut(text: str) -> Iterator[str]:
         elif what == "}":
             depth -= 1
         elif what == ";" and depth == 0:
-            while (trailing := TRAILING.match(text, position)) and _CONDITIONAL.match(trailing[1]):
+            while (trailing := trails.match(text, position)) and conditional.match(trailing[1]):
                 position = trailing.end()
             yield text[start:position]
             start = position
@@ -115,5 +120,5 @@ def cut(text: str) -> Iterator[str]:
             yield what
             start = position
     rest = text[start:]
-    if CUT.sub("", rest).strip():
+    if cuts.sub("", rest).strip():
         raise CTypeError(f"unfinished declaration: {rest.strip()[:60]!r}")

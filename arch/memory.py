@@ -12,7 +12,7 @@ import bisect
 import ctypes
 import mmap
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from arch.abi.errno import ENOMEM
@@ -361,6 +361,23 @@ class KernelMemory:
                 pack(buf, at, value & mask)
             else:
                 write(addr + offset, size, value)
+
+        return store
+
+    def storer_of_many(self, places: Sequence[tuple[int, int, int]]) -> Callable[[int, Sequence[int]], None]:
+        """store(address, numbers): of each place (which number, offset, size) as storer() does, in this order."""
+        rows = [(which, offset, *self._codecs[size][1:]) for which, offset, size in places]
+        buf, base, write = self._buf, self._base, self.write_uint
+        top = self._size - max((offset + size for _, offset, size in places), default=0)
+
+        def store(addr: int, values: Sequence[int]) -> None:
+            at = addr - base
+            if 0 <= at <= top:
+                for which, offset, pack, mask in rows:
+                    pack(buf, at + offset, values[which] & mask)
+            else:
+                for which, offset, size in places:
+                    write(addr + offset, size, values[which])
 
         return store
 

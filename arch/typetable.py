@@ -14,7 +14,7 @@ from typing import Any
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import Architecture
 from arch.cparse import Parser
-from arch.cscan import CUT, DEFINE, TAG, Chunk, Conditions, cut, tokenize
+from arch.cscan import CUT, DEFINE, TAGGED, Chunk, Conditions, cut, pattern, tokenize
 from arch.ctype import (
     BaseTypes,
     CType,
@@ -58,7 +58,7 @@ class Source:
         """Index a text; its declarations."""
         added = []
         for piece in cut(text):
-            define = DEFINE.match(piece)
+            define = pattern(DEFINE).match(piece)
             if define:
                 self.macros[define[1]] = define[2]
             elif not piece.lstrip().startswith("#"):
@@ -72,8 +72,8 @@ class Source:
 
     def _index(self, chunk: Chunk) -> None:
         self.chunks.append(chunk)
-        plain = CUT.sub(lambda m: m[0] if m[0] in "{};" else " ", chunk.text)
-        for kind, tag in TAG.findall(plain):
+        plain = pattern(*CUT).sub(lambda m: m[0] if m[0] in "{};" else " ", chunk.text)
+        for kind, tag in pattern(TAGGED).findall(plain):
             self.tags.setdefault((kind, tag), []).append(chunk)
         if re.search(r"\benum\b[^;{]*\{", plain):
             self.enums.append(chunk)

@@ -15,6 +15,8 @@ from arch.abi.mman import (
     MAP_SHARED,
     MAP_SHARED_VALIDATE,
     MAP_TYPE,
+    PROT_EXEC,
+    PROT_WRITE,
 )
 from arch.memory import PhysicalMemory
 from arch.records import dataclass
@@ -499,3 +501,21 @@ class SpaceListener(Protocol):
 
     def area_gone(self, mm: Space, vma: Vma) -> None:
         """It is unmapped."""
+
+
+def area_counts(areas: Iterable[Vma]) -> tuple[int, int, int, int, int]:
+    """total_vm, stack_vm, data_vm, exec_vm and locked_vm, in pages: what Mm says of each in one walk."""
+    total = stack = data = code = locked = 0
+    for vma in areas:
+        size, flags, prot = vma.end - vma.start, vma.flags, vma.prot
+        total += size
+        if vma.locked:
+            locked += size
+        if flags & MAP_GROWSDOWN:
+            stack += size
+        elif prot & PROT_WRITE:
+            if not vma.shared:
+                data += size
+        elif prot & PROT_EXEC:
+            code += size
+    return total // PAGE_SIZE, stack // PAGE_SIZE, data // PAGE_SIZE, code // PAGE_SIZE, locked // PAGE_SIZE

@@ -4,7 +4,8 @@ task->real_parent->tgid finds.  include/linux/{sched,cred,mm_types}.h.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.sched import SCHED_DEADLINE, SCHED_FIFO, SCHED_RR
@@ -14,7 +15,7 @@ from arch.architecture import Architecture
 from arch.cview import number_place
 from arch.memory import KernelMemory, Memory
 from arch.typetable import TypeTable
-from simkernel.kernel.areas import Space, Vma
+from simkernel.kernel.areas import Space, Vma, area_counts
 from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import PF_IDLE, TASK_DEAD, CloneArgs, Cred, SignalStruct, Task
@@ -27,6 +28,49 @@ SCHED_CLASSES = {SCHED_FIFO: "rt", SCHED_RR: "rt", SCHED_DEADLINE: "dl"}
 
 Setter = Callable[[Memory, int, int], None]
 Getter = Callable[[Memory, int], int]
+
+
+class Members:
+    """Some members of a structure that are stored together; those that a version lacks are skipped."""
+
+    __slots__ = ("names", "struct")
+
+    def __init__(self, struct: str, *names: str) -> None:
+        self.struct, self.names = struct, names
+
+
+BORDER_NAMES = (
+    "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end", "env_start", "env_end",
+    "mmap_base",
+)  # fmt: skip
+MM_BORDERS, borders_of = Members("mm_struct", *BORDER_NAMES), attrgetter(*BORDER_NAMES)
+MM_AREAS = Members("mm_struct", "total_vm", "stack_vm", "data_vm", "exec_vm", "locked_vm", "map_count")
+ID_NAMES = ("uid", "euid", "suid", "fsuid", "gid", "egid", "sgid", "fsgid")
+CAP_NAMES = ("cap_inheritable", "cap_permitted", "cap_effective", "cap_bset", "cap_ambient")
+CRED_IDS, ids_of = (
+    Members("cred", *(f"{name}.val" for name in ID_NAMES), "securebits"),
+    attrgetter(*ID_NAMES, "securebits"),
+)
+# As two words until 6.3, as one since then.
+CRED_CAPS, caps_of = (
+    Members("cred", *(f"{name}.{part}" for name in CAP_NAMES for part in ("cap[0]", "cap[1]", "val"))),
+    attrgetter(*CAP_NAMES),
+)
+CRED_USAGE = Members("cred", "usage.counter", "usage.counter.counter")
+THREADS = Members(
+    "signal_struct", "nr_threads", "live.counter", "quick_threads", "sigcnt.refs.counter", "sigcnt.counter"
+)
+OWN_MEMORY = Members(
+    "task_struct", "robust_list", "rseq", "rseq_sig", "sas_ss_sp", "sas_ss_size", "sas_ss_flags", "self_exec_id"
+)
+OF_A_TASK = Members(
+    "task_struct", "stack", "flags", "pid", "tgid", "real_parent", "parent", "group_leader", "prio", "static_prio", "normal_prio",
+    "policy", "exit_signal", "exit_state", "start_time", "start_boottime", "real_start_time", "signal", "sighand", "usage.refs.counter",
+    "usage.counter", "personality", "stack_refcount.refs.counter", "rcu_users.refs.counter", "timer_slack_ns", "default_timer_slack_ns",
+    "loginuid.val", "sessionid", "set_child_tid", "clear_child_tid", "parent_exec_id",
+)  # fmt: skip
+CLONE_NAMES = ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size", "tls")
+CLONE_ARGS, clone_args_of = Members("kernel_clone_args", *CLONE_NAMES), attrgetter(*CLONE_NAMES)
 
 
 class Mirror:
@@ -44,6 +88,7 @@ class Mirror:
         )
         self.init_task = 0  # address of the first CPU's idle task, the head of the list of tasks; set at boot
         self._setters: dict[tuple[str, str], Setter] = {}
+        self._stores: dict[Members, Callable[[int, Sequence[int]], None]] = {}
         self._getters: dict[tuple[str, str], Getter] = {}
         self._sizes: dict[str, int] = {}
         self._offsets: dict[tuple[str, str], int] = {}
@@ -79,6 +124,27 @@ class Mirror:
         """Store one member of a structure at a kernel address."""
         setter = self._setters.get((struct, member)) or self._setter(struct, member)
         setter(self.mem, addr, value)
+
+    def set_fields(self, addr: int, members: Members, values: Sequence[int]) -> None:
+        """set_field() of each."""
+        store = self._stores.get(members)
+        if store is None:
+            store = self._stores[members] = self._made_store(members)
+        store(addr, values)
+
+    def _made_store(self, members: Members) -> Callable[[int, Sequence[int]], None]:
+        struct = f"struct {members.struct}"
+        there = [(which, name) for which, name in enumerate(members.names) if self.types.has_member(struct, name)]
+        places = [(which, number_place(self.types.resolve(struct, name))) for which, name in there]
+        plain = [(which, *place) for which, place in places if place is not None]
+        if len(plain) == len(there):
+            return self.mem.storer_of_many(plain)
+
+        def store(addr: int, values: Sequence[int]) -> None:
+            for which, name in there:
+                self.set_field(addr, members.struct, name, values[which])
+
+        return store
 
     def get_field(self, addr: int, struct: str, member: str) -> int:
         """Read one member; 0 when this version has none."""
@@ -153,7 +219,6 @@ class Mirror:
 
     def store_task(self, task: Task) -> None:
         """Everything that is known when a task appears."""
-        put = self.set_field
         addr = task.addr
         signal = task.signal
         if not signal.addr:
@@ -163,21 +228,13 @@ class Mirror:
             signal.sighand_addr = self.mem.alloc(self.size_of("struct sighand_struct"))
             self.set_field(signal.sighand_addr, "sighand_struct", "count.refs.counter", 1)
             self.store_limits(task)
-        for member, value in (
-            ("stack", task.stack), ("flags", task.flags), ("pid", task.pid), ("tgid", task.tgid),
-            ("real_parent", task.real_parent.addr), ("parent", task.parent.addr),
-            ("group_leader", task.group_leader.addr), ("prio", task.prio), ("static_prio", task.static_prio),
-            ("normal_prio", task.normal_prio), ("policy", task.policy), ("exit_signal", task.exit_signal),
-            ("exit_state", task.exit_state), ("start_time", task.start_time_ns),
-            ("start_boottime", task.start_time_ns), ("real_start_time", task.start_time_ns),
-            ("signal", signal.addr), ("sighand", signal.sighand_addr),
-            ("usage.refs.counter", 1), ("usage.counter", 1), ("personality", task.personality),
-            ("stack_refcount.refs.counter", 1), ("rcu_users.refs.counter", 2),
-            ("timer_slack_ns", task.timer_slack_ns), ("default_timer_slack_ns", task.default_timer_slack_ns),
-            ("loginuid.val", task.loginuid), ("sessionid", task.sessionid),
-            ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid), ("parent_exec_id", task.parent_exec_id),
-        ):  # fmt: skip
-            put(addr, "task_struct", member, value)
+        began = task.start_time_ns
+        self.set_fields(addr, OF_A_TASK, (
+            task.stack, task.flags, task.pid, task.tgid, task.real_parent.addr, task.parent.addr, task.group_leader.addr, task.prio,
+            task.static_prio, task.normal_prio, task.policy, task.exit_signal, task.exit_state, began, began, began, signal.addr,
+            signal.sighand_addr, 1, 1, task.personality, 1, 2, task.timer_slack_ns, task.default_timer_slack_ns, task.loginuid,
+            task.sessionid, task.set_child_tid, task.clear_child_tid, task.parent_exec_id,
+        ))  # fmt: skip
         self.store_own_memory(task)
         self._store_load(task)
         self.store_threads(signal)
@@ -191,12 +248,10 @@ class Mirror:
 
     def store_own_memory(self, task: Task) -> None:
         """What a thread told the kernel of its memory, and how often it was another program before."""
-        for member, value in (
-            ("robust_list", task.robust_list), ("rseq", task.rseq), ("rseq_sig", task.rseq_sig), ("sas_ss_sp", task.sas_sp),
-            ("sas_ss_size", task.sas_size), ("sas_ss_flags", task.sas_flags if task.sas_size else SS_DISABLE | task.sas_flags),
-            ("self_exec_id", task.self_exec_id),
-        ):  # fmt: skip
-            self.set_field(task.addr, "task_struct", member, value)
+        sas_flags = task.sas_flags if task.sas_size else SS_DISABLE | task.sas_flags
+        self.set_fields(task.addr, OWN_MEMORY, (
+            task.robust_list, task.rseq, task.rseq_sig, task.sas_sp, task.sas_size, sas_flags, task.self_exec_id,
+        ))  # fmt: skip
 
     def change_flags(self, task: Task, on: int, off: int = 0) -> None:
         """task->flags (PF_*): some appear, some go."""
@@ -206,11 +261,7 @@ class Mirror:
     def store_threads(self, signal: SignalStruct) -> None:
         """signal->nr_threads, and how many of them are not on their way out."""
         number, live = len(signal.threads), signal.live
-        for member, value in (
-            ("nr_threads", number), ("live.counter", live), ("quick_threads", live), ("sigcnt.refs.counter", number),
-            ("sigcnt.counter", number),
-        ):  # fmt: skip
-            self.set_field(signal.addr, "signal_struct", member, value)
+        self.set_fields(signal.addr, THREADS, (number, live, live, number, number))
 
     def store_affinity(self, task: Task) -> None:
         """task->cpus_mask, and cpus_ptr to it."""
@@ -375,8 +426,8 @@ class Mirror:
 
     def _store_usage(self, cred: Cred) -> None:
         """Two for each task: task->cred and task->real_cred; one for each file."""
-        for member in ("usage.counter", "usage.counter.counter"):
-            self.set_field(cred.addr, "cred", member, 2 * cred.usage + cred.files)
+        users = 2 * cred.usage + cred.files
+        self.set_fields(cred.addr, CRED_USAGE, (users, users))
 
     def hold_cred(self, cred: Cred) -> int:
         """get_cred() of a file that is being opened: the struct's address."""
@@ -411,16 +462,10 @@ class Mirror:
 
     def store_cred(self, cred: Cred) -> None:
         """The numbers of a struct cred."""
-        put = self.set_field
-        for name in ("uid", "euid", "suid", "fsuid", "gid", "egid", "sgid", "fsgid"):
-            value = getattr(cred, name)
-            put(cred.addr, "cred", f"{name}.val", value)
-        for name in ("cap_inheritable", "cap_permitted", "cap_effective", "cap_bset", "cap_ambient"):
-            mask = getattr(cred, name)
-            put(cred.addr, "cred", f"{name}.cap[0]", mask & 0xFFFFFFFF)
-            put(cred.addr, "cred", f"{name}.cap[1]", mask >> 32)
-            put(cred.addr, "cred", f"{name}.val", mask)
-        put(cred.addr, "cred", "securebits", cred.securebits)
+        self.set_fields(cred.addr, CRED_IDS, ids_of(cred))
+        self.set_fields(
+            cred.addr, CRED_CAPS, [part for mask in caps_of(cred) for part in (mask & 0xFFFFFFFF, mask >> 32, mask)]
+        )
 
     # -- mm ------------------------------------------------------------------------------------------------------
 
@@ -436,11 +481,7 @@ class Mirror:
 
     def store_mm(self, mm: Mm) -> None:
         """The borders of code, data, heap, stack, arguments."""
-        for name in (
-            "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start",
-            "arg_end", "env_start", "env_end", "mmap_base",
-        ):  # fmt: skip
-            self.set_field(mm.addr, "mm_struct", name, getattr(mm, name))
+        self.set_fields(mm.addr, MM_BORDERS, borders_of(mm))
         self.set_field(mm.addr, "mm_struct", "task_size", self.arch.map.user_end)
         self.store_mm_users(mm)
         self.set_field(mm.addr, "mm_struct", "mm_count.counter", 1)
@@ -468,12 +509,7 @@ class Mirror:
             self.set_field(task.mm.addr, "mm_struct", "user_ns", self.user_ns_of(task))
 
     def _store_areas(self, mm: Mm) -> None:
-        pages = mm.total_pages()
-        for member, value in (
-            ("total_vm", pages), ("stack_vm", mm.stack_pages()), ("data_vm", mm.data_bytes() // PAGE_SIZE), ("exec_vm", mm.exec_pages()),
-            ("locked_vm", mm.locked_pages()), ("map_count", len(mm.vmas)),
-        ):  # fmt: skip
-            self.set_field(mm.addr, "mm_struct", member, value)
+        self.set_fields(mm.addr, MM_AREAS, (*area_counts(mm.vmas), len(mm.vmas)))
 
     def areas_changed(self, mm: Mm) -> None:
         """Something was mapped, unmapped or protected otherwise."""
@@ -525,8 +561,7 @@ class Mirror:
     def write_clone_args(self, task: Task, args: CloneArgs) -> int:
         """struct kernel_clone_args; one per task, freed with the next."""
         addr = self.mem.alloc(self.size_of("struct kernel_clone_args"))
-        for name in ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size", "tls"):
-            self.set_field(addr, "kernel_clone_args", name, getattr(args, name))
+        self.set_fields(addr, CLONE_ARGS, clone_args_of(args))
         self.mem.free(task.clone_args_addr)
         task.clone_args_addr = addr
         return addr

@@ -111,7 +111,8 @@ class Text:
             functions[symbol] = Function(call, call.prototype, wrapped)
         names = sorted(functions, key=lambda name: (*place_of(functions[name].declared.source), name))
         if self.image.jumps():
-            self.jumping = {name for name in names if self._can_jump(functions[name].declared)}
+            absent = {f.name for f in KERNEL_FUNCTIONS if not f.exists_in(self.version)} - self.symbol_of.keys()
+            self.jumping = {name for name in names if _can_jump(functions[name].declared, absent)}
         indices = self.image.add_functions(names, jumping=self.jumping)
         self.image.add_entry(self.cpu)
         self._compile(names, indices)
@@ -130,13 +131,6 @@ class Text:
                 self._addresses[other] = address
                 self.symbol_of[other] = symbol
         self._inline()
-
-    def _can_jump(self, declared: KernelFunction | Syscall) -> bool:
-        """Its call can be its end; not if this version lacks the callee, whose body runs inside then."""
-        if not declared.jumps or not isinstance(declared.body, FunctionType):
-            return False
-        absent = {f.name for f in KERNEL_FUNCTIONS if not f.exists_in(self.version)} - self.symbol_of.keys()
-        return absent.isdisjoint(declared.body.__code__.co_consts)
 
     def _compile(self, names: list[str], indices: list[int]) -> None:
         """Functions are compiled when first entered: most functions of a kernel are never reached in one run."""
@@ -316,3 +310,10 @@ class Text:
         """__builtin_return_address(0) of the kernel function whose body runs: where its caller goes on."""
         row = self.cpu.layout.fields[self.arch.frame_pointer]
         return next(iter(walk_frames(self.arch, self.mem, self.cpu.read_reg(row.register or ""), 1)), 0)
+
+
+def _can_jump(declared: KernelFunction | Syscall, absent: set[str]) -> bool:
+    """Its call can be its end; not if this version lacks the callee, whose body runs inside then."""
+    if not declared.jumps or not isinstance(declared.body, FunctionType):
+        return False
+    return absent.isdisjoint(declared.body.__code__.co_consts)
