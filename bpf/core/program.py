@@ -41,7 +41,7 @@ from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
 from bpf.maps.functions import any_watched
 from bpf.run.arena import ArenaProgram
-from bpf.run.compiled import JitProgram
+from bpf.run.compiled import CompiledArenaProgram, JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_registers
 from bpf.run.native_call import Constant, NativeCall
 from bpf.run.traced import Entry, TracedProgram
@@ -165,9 +165,11 @@ class BpfProg(Prog):
 
     def _engine(self, fast: bool) -> Callable[..., Program]:
         arena = next((used for used in self.used_maps if isinstance(used, ArenaMap)), None)
-        if arena is not None:
-            return partial(ArenaProgram, arena=arena, clears_missing=rules_of(self.bpf.version).arena_signed_loads)
         classic = self.bpf.version.before(CLASSIC_UNTIL)
+        if arena is not None:
+            compiled = fast and self.bpf.intercept is None and self.program_class is None
+            made = CompiledArenaProgram if compiled else ArenaProgram
+            return partial(made, arena=arena, clears_missing=rules_of(self.bpf.version).arena_signed_loads)
         usual = JitProgram if fast and not classic and self.bpf.intercept is None else Program
         return self.program_class or usual
 

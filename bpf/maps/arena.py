@@ -13,6 +13,7 @@ from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE, U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf
+from bpf.maps.arena_pages import ArenaPages
 from bpf.maps.base import Board, BpfMap, MapAttr, refuse
 from bpf.maps.free_ranges import BestFit, FirstFit
 from bpf.maps.info import MapInfo
@@ -70,7 +71,8 @@ class ArenaMap(BpfMap):
         self.end = self.start + size if self.start else 0
         best = self.bpf.version.at_least(BEST_FIT_SINCE)
         self.free_pages: BestFit | FirstFit = BestFit(self.max_entries) if best else FirstFit(self.max_entries)
-        self.pages: dict[int, int] = {}  # low half of an address, in pages -> the page's address in the kernel
+        self.pages = ArenaPages()
+        self.pages.begin_at(self.start)
         self.areas: list[Area] = []
 
     def free_elements(self) -> None:
@@ -105,6 +107,7 @@ class ArenaMap(BpfMap):
         if start >> 32 != end - 1 >> 32:
             raise refuse(EFAULT)
         self.start, self.end = start, end
+        self.pages.begin_at(start)
 
     def fault(self, pgoff: int) -> int:
         """arena_vm_fault(): the page of the kernel that user space sees there; KernelError(EACCES) is SIGSEGV."""
@@ -173,7 +176,7 @@ class ArenaMap(BpfMap):
         for area in self.areas:
             area.zap(start, end)
         for pgoff in range(first, first + count) if count < len(self.pages) else self._present(first, count):
-            page = self.pages.pop(self._low(pgoff), None)
+            page = self.pages.take(self._low(pgoff))
             if page is not None:
                 self.mem.free_pages(page)
 

@@ -1,6 +1,6 @@
 """Programs with an arena: loads and stores by the low half of an address, which find no page or the arena's.
 
-What the JIT of x86-64 does for BPF_PROBE_MEM32 and its like: a load from where no page is gives 0, a store does nothing. Such programs are interpreted.
+What the JIT of x86-64 does for BPF_PROBE_MEM32 and its like: a load from where no page is gives 0, a store does nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from bpf.isa.insn import (
     SIZE_BYTES,
     Insn,
 )
+from bpf.maps.arena_pages import ArenaPages
 from bpf.run.interpreter import EngineOptions, Program, Translator
 from bpf.run.meaning import ATOMIC_MEANING
 
@@ -37,12 +38,19 @@ class Arena(Protocol):
     """bpf.maps.arena.ArenaMap."""
 
     start: int
+    pages: ArenaPages
 
     def load(self, at: int, size: int) -> int | None:
         """None: a page is missing."""
 
     def store(self, at: int, size: int, value: int) -> None:
         """Nothing happens where a page is missing."""
+
+
+def is_user_cast(insn: Insn) -> bool:
+    """The instruction makes a pointer into the arena one of user space."""
+    moves = insn.cls == BPF_ALU64 and insn.op == BPF_MOV and insn.src_kind == BPF_X
+    return moves and insn.off == BPF_ADDR_SPACE_CAST and insn.imm == 1 << 16
 
 
 class ArenaTranslator(Translator):
@@ -64,10 +72,7 @@ class ArenaTranslator(Translator):
             if insn.mode == BPF_PROBE_MEM32:
                 value = source if insn.cls == BPF_STX else str(insn.imm & (1 << 64) - 1)
                 return [f"arena_store({dst}, {insn.off}, {size}, {value})"]
-        cast = (
-            insn.cls == BPF_ALU64 and insn.op == BPF_MOV and insn.src_kind == BPF_X and insn.off == BPF_ADDR_SPACE_CAST
-        )
-        if cast and insn.imm == 1 << 16:
+        if is_user_cast(insn):
             return [f"{dst} = arena_user({source})"]
         return super().lines(i)
 

@@ -45,6 +45,7 @@ from bpf.isa.insn import (
     imm64,
 )
 from bpf.isa.registers import BUDGET_AT, NR_REGISTERS
+from bpf.run.arena import ArenaProgram
 from bpf.run.entry import program_text
 from bpf.run.interpreter import (
     BpfFault,
@@ -53,6 +54,7 @@ from bpf.run.interpreter import (
     Program,
     Registers,
 )
+from bpf.run.llvm_arena import ArenaFunction
 from bpf.run.llvm_signed import Unsupported
 from bpf.run.llvm_text import (
     BUDGET_SPENT,
@@ -193,6 +195,20 @@ class JitProgram(Program):
             self._error = error
             return RAISED
         return TAIL_CALLED if taken else OK
+
+    def _py_step(self, at: int, index: int) -> int:
+        """One instruction by the interpreter."""
+        state = _State.from_address(at)
+        r = list(state[:NR_REGISTERS])
+        try:
+            self.single(index)(r)
+            if self.counts is not None:  # native code has counted it
+                self.counts[index] -= 1
+            state[:BPF_REG_AX] = [value & M for value in r[:BPF_REG_AX]]
+        except BaseException as error:
+            self._error = error
+            return RAISED
+        return OK
 
     def _prepared(self, call: Callable[[Registers], int], r: Registers) -> int:
         """In a run that Python does not know of yet."""
@@ -348,6 +364,7 @@ class JitProgram(Program):
             "tick": _TICK(self._py_tick),
             "call": _CALL(self._py_call),
             "tail_call": _CALL(self._py_tail_call),
+            "step": _CALL(self._py_step),
             "fault": _FAULT(self._py_fault),
             "read": _READ(self._py_read),
             "write": _WRITE(self._py_write),
@@ -358,8 +375,23 @@ class JitProgram(Program):
         parts = [DECLARATIONS]
         if self.block is not None:
             parts.append(program_text(starts[0], self.block, ctypes.addressof(self.data)))
-        parts += [Function(self, start, entries, window, host).make() for start in starts]
+        parts += [self._function(start, entries, window, host).make() for start in starts]
         return "\n".join(parts)
+
+    def _function(self, start: int, entries: dict[str, int], window: Window, host: int) -> Function:
+        return Function(self, start, entries, window, host)
+
+
+class CompiledArenaProgram(ArenaProgram, JitProgram):
+    """One with an arena."""
+
+    @property
+    def arena_table(self) -> int:
+        """Where compiled code finds the arena's pages."""
+        return self.arena.pages.table
+
+    def _function(self, start: int, entries: dict[str, int], window: Window, host: int) -> Function:
+        return ArenaFunction(self, start, entries, window, host)
 
 
 def _host_address(window: Window) -> tuple[int, object]:

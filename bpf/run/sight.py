@@ -21,9 +21,11 @@ from bpf.isa.insn import (
     BPF_JMP32,
     BPF_LD_IMM64,
     BPF_LDX,
+    BPF_LOAD_ACQ,
     BPF_MEM,
     BPF_MEMSX,
     BPF_MOV,
+    BPF_PROBE_ATOMIC,
     BPF_PSEUDO_CALL,
     BPF_ST,
     BPF_STX,
@@ -71,8 +73,9 @@ class _Follower:
         if insn.cls in (BPF_ST, BPF_STX):
             if state[insn.dst_reg] & THE_CONTEXT or (insn.cls == BPF_STX and state[insn.src_reg] & THE_CONTEXT):
                 raise MoreThanContext
-            if insn.mode == BPF_ATOMIC:
-                return _with(_with(state, insn.src_reg, NUMBER), 0, NUMBER)
+            if insn.mode in (BPF_ATOMIC, BPF_PROBE_ATOMIC):
+                loaded = insn.dst_reg if insn.imm == BPF_LOAD_ACQ else 0
+                return _with(_with(_with(state, insn.src_reg, NUMBER), 0, NUMBER), loaded, NUMBER)
             return state
         if insn.cls == BPF_JMP and insn.op == BPF_CALL:
             return self._called(i, state)

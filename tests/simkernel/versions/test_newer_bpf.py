@@ -76,10 +76,20 @@ def test_what_the_real_kernel_said(tmp_path, name, kernel, arguments):
 
 
 @needs_compiler
-@pytest.mark.parametrize("kernel", ["6.12", "7.2"])
-def test_compiled_programs_are_missed_alike(tmp_path, monkeypatch, kernel):
+@pytest.mark.parametrize(
+    "name, kernel, arguments",
+    [
+        ("perflinks", "6.12", ["misses"]),
+        ("perflinks", "7.2", ["misses"]),
+        ("arenas", "6.12", ["2"]),
+        ("arenas", "7.2", ["1"]),
+        ("aroundmany", "7.2", ["multi"]),
+        ("aroundmany", "7.2", ["session"]),
+    ],
+)
+def test_compiled_programs_say_the_same(tmp_path, monkeypatch, name, kernel, arguments):
     monkeypatch.setenv("SIMKERNEL_TIER", "native")
-    compare(tmp_path, "perflinks", kernel, ["misses"])
+    compare(tmp_path, name, kernel, arguments)
 
 
 def test_free_pages_are_found_as_each_version_finds_them():
