@@ -33,19 +33,15 @@ class Memory(Protocol):
 
     def read(self, addr: int, size: int) -> bytes:
         """`size` bytes at `addr`; raises Fault."""
-        ...
 
     def write(self, addr: int, data: bytes) -> None:
         """Store `data` at `addr`; raises Fault."""
-        ...
 
     def read_uint(self, addr: int, size: int) -> int:
         """The unsigned number of `size` bytes at `addr`, in the memory's byte order."""
-        ...
 
     def write_uint(self, addr: int, size: int, value: int) -> None:
         """Store the low `size` bytes of `value` (negative numbers are taken modulo 2**(8*size))."""
-        ...
 
 
 class OutOfMemory(KernelError):
@@ -79,6 +75,7 @@ class PhysicalMemory:
         self.code_pages = bytearray(self.nr_pages)
         self.freed = bytearray(self.nr_pages)  # 1: a page frame below the watermark that is free
         self.lowest = 0  # there is no such page frame below this one
+        self._run = (0, 0)  # (count, pfn): no run of so many free ones begins below that one
         self.watermark = 0  # first page frame never handed out
         self.free_pages = self.nr_pages
         self.charged = 0  # bytes, by charge()
@@ -128,7 +125,10 @@ class PhysicalMemory:
         """Lowest run of `count` free pages, taken and zeroed."""
         if count > self.free_pages:
             raise OutOfMemory()
-        first = self.freed.find(b"\1" * count, self.lowest, self.watermark)
+        least, start = self._run
+        start = start if least and count >= least else self.lowest
+        first = self.freed.find(b"\1" * count, start, self.watermark)
+        self._run = (count, (first if first >= 0 else self.watermark) + count)
         if first >= 0:
             self.freed[first : first + count] = bytes(count)
             self.buf[first << PAGE_SHIFT : (first + count) << PAGE_SHIFT] = bytes(count << PAGE_SHIFT)
@@ -156,6 +156,9 @@ class PhysicalMemory:
             self.free_pages += 1
             if pfn < self.lowest:
                 self.lowest = pfn
+            count, start = self._run
+            if pfn < start + count:
+                self._run = (count, max(pfn - count + 1, 0))
 
     def charge(self, size: int) -> None:
         """Count `size` bytes that Linux has in memory and we have not; negative gives back.  Raises OutOfMemory.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from arch import architecture
@@ -268,3 +270,27 @@ def test_flat_memory() -> None:
             mem.read(bad, 2)
     with pytest.raises(OutOfMemory):
         mem.alloc(0x1000)
+
+
+def test_the_lowest_pages_are_taken_whatever_was_asked_before() -> None:
+    """A search goes on where one before it ended, and finds what a search of everything would."""
+    rng, phys = random.Random(5), PhysicalMemory(300 << 12)
+    taken: set[int] = set()
+    for _ in range(4000):
+        count = rng.choice((1, 1, 2, 4, 4, 7))
+        if rng.random() < 0.5:
+            free = [page for page in range(300) if page not in taken]
+            runs = [page for page in free if taken.isdisjoint(range(page, page + count)) and page + count <= 300]
+            used = max((page for page in range(300) if phys.refcounts[page] or phys.freed[page]), default=-1) + 1
+            below = [page for page in runs if page + count <= used]  # else where nothing was ever handed out
+            if not below and used + count > 300:
+                continue
+            got = phys.alloc_pages(count)
+            assert got == (below[0] if below else used)
+            taken.update(range(got, got + count))
+        elif taken:
+            page = rng.choice(sorted(taken))
+            for freed in range(page, page + count):
+                if freed in taken:
+                    taken.remove(freed)
+                    phys.put_page(freed)
