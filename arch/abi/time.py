@@ -13,6 +13,7 @@ NSEC_PER_MSEC = 1_000_000
 NSEC_PER_USEC = 1_000
 HZ = 250  # CONFIG_HZ of the machines here
 TICK_NSEC = NSEC_PER_SEC // HZ  # one jiffy
+MIN_DELTA_NS = 1000  # a clock event comes no sooner (struct clock_event_device of lapic-deadline)
 USER_HZ = 100  # what times(2), AT_CLKTCK and /proc count in
 USER_TICK_NSEC = NSEC_PER_SEC // USER_HZ
 INITIAL_JIFFIES = -300 * HZ & 0xFFFFFFFF

@@ -61,7 +61,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fanotify import calls as fanotify
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.fsnotify import FS_MODIFY
-from simkernel.fs.inode import Inode, SuperBlock
+from simkernel.fs.inode import Inode, Mount, SuperBlock
 from simkernel.fs.mount_options import mode_option
 from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.pipe import PIPEFIFO_FOPS
@@ -146,12 +146,20 @@ def install(k: FsKernel) -> Vfs:
     k.tasks.may_fork.append(k.vfs.cgroups.may_fork)
     k.tasks.freezer_hooks.append(k.vfs.cgroups.freezer_changed)
     k.vfs.cgroups.of_fd = lambda fd: group_of_fd(k, fd)
+    k.vfs.mounts.when_touched = lambda top: mounts_touched(k, top)
     k.vfs.cgroups.on_event = lambda group, name, node: tell_watchers(k, group, name, node)
     k.tasks.exit_hooks.append(lambda task: _leave(k, task))
     vfs.mounts.when_gone.append(lambda mnt: vfs.namespaces.released())
     nsproxy.install_ucounts(k)
     _give_boot_tasks_files(vfs)
     return vfs
+
+
+def mounts_touched(k: FsKernel, top: Mount) -> None:
+    """Who polls the mounts of a namespace looks again."""
+    queue = k.vfs.key_queues.get(top)
+    if queue is not None:
+        k.wake_up(queue)
 
 
 def _leave(k: FsKernel, task: Task) -> None:

@@ -32,7 +32,7 @@ class OpenCgroupFile(OpenText):
 
     def __init__(self, node: CgroupNode) -> None:
         super().__init__(node)
-        self.file, self.seen, self.poll_key = node, node.events, node
+        self.file, self.seen, self.poll_key = node, -1, node
 
     def active(self) -> None:
         """kernfs_get_active().  ENODEV."""

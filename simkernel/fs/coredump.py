@@ -40,7 +40,7 @@ from simkernel.fs.namei_calls import unlink_name
 from simkernel.fs.open_walk import Filename, OpenFlags
 from simkernel.fs.proc_text import cmdline
 from simkernel.fs.truncate import truncate_inode
-from simkernel.kernel.areas import Vma, page_up
+from simkernel.kernel.areas import VM_DONTDUMP, Vma, page_up
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.mm import Mm
@@ -170,6 +170,8 @@ def dumped(k: FsKernel, mm: Mm, vma: Vma) -> int:
     asked = mm.dump_filter
     if vma.name == "[vdso]":
         return whole
+    if vma.advice & VM_DONTDUMP:
+        return 0
     if vma.shared:
         inode = vma.file.inode if vma.file is not None else None
         nameless = not isinstance(inode, Inode) or not inode.i_nlink

@@ -82,6 +82,11 @@ def write_full(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     return -ENOSPC
 
 
+def _random_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
+    """random_poll(): there is always enough."""
+    return POLLIN | POLLRDNORM
+
+
 def _random_iter(k: FsKernel, to: int) -> int:
     it = k.vfs.iters[to]
     done = 0
@@ -284,12 +289,18 @@ FULL_FOPS = FileOperations(
 )
 RANDOM_FOPS = FileOperations(
     "random_fops", ioctl=_random_ioctl, nowait="5.1", read_iter="random_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
+    poll=_random_poll,
 )  # fmt: skip
 URANDOM_FOPS = FileOperations(
     "urandom_fops", ioctl=_random_ioctl, nowait="5.1", read_iter="urandom_read_iter", write_iter="random_write_iter", llseek="noop_llseek",
 )  # fmt: skip
 RANDOM_FOPS_5_18 = FileOperations(
-    "random_fops", ioctl=_random_ioctl, read="random_read", write="random_write", llseek="noop_llseek"
+    "random_fops",
+    ioctl=_random_ioctl,
+    read="random_read",
+    write="random_write",
+    llseek="noop_llseek",
+    poll=_random_poll,
 )
 URANDOM_FOPS_5_18 = FileOperations(
     "urandom_fops", ioctl=_random_ioctl, read="urandom_read", write="random_write", llseek="noop_llseek"

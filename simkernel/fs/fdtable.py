@@ -50,6 +50,8 @@ class FilesStruct:
             fd += 1
         if fd >= (self.limit() if limit is None else limit):
             raise KernelError(EMFILE, "too many open files")
+        if fd >= self.max_fds and fd >= self.mirror.k.tasks.nr_open:
+            raise KernelError(EMFILE, "fs.nr_open")
         if start <= self.next_fd:
             self.next_fd = fd + 1
         reserved.add(fd)
@@ -103,7 +105,10 @@ class FilesStruct:
         self._publish_bits(fd)
 
     def copy(self) -> FilesStruct:
-        """dup_fd(): the same files under the same numbers."""
+        """dup_fd(): the same files under the same numbers.  EMFILE where there are more than a table of today may hold."""
+        most = -(-self.mirror.k.tasks.nr_open // NR_OPEN_DEFAULT) * NR_OPEN_DEFAULT
+        if max(self.fds, default=0) >= most:
+            raise KernelError(EMFILE, "fs.nr_open")
         new = FilesStruct(self.mirror)
         new.close_on_exec = set(self.close_on_exec)
         new.next_fd = self.next_fd

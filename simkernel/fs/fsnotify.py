@@ -192,7 +192,7 @@ class FsNotify:
         """fsnotify_move(): both ends have the same cookie."""
         cookie, self.next_cookie = self.next_cookie, self.next_cookie + 1
         is_dir = FS_ISDIR if new.inode.is_dir else 0
-        if self.any_rename or old_parent is new_parent:
+        if old_parent is new_parent:  # all that dnotify asks for
             self.inode(old_parent, FS_RENAME | is_dir, old_name)
         if self.groups and self.any_rename:
             self._tell(Happened(FS_RENAME | is_dir, new.inode, old_parent, old_name, None, True, new_parent, new.name))

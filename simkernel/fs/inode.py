@@ -422,7 +422,7 @@ class Mount:
     """struct mount: a super block's tree (or part of one) attached at a dentry of its parent mount."""
 
     __slots__ = (
-        "addr", "devname", "expiry_mark", "group_id", "locked", "locked_flags", "master_id", "mnt_flags", "mnt_id", "mnt_parent", "mnt_root", "mnt_sb",
+        "addr", "devname", "event", "expiry_mark", "group_id", "locked", "locked_flags", "master_id", "mnt_flags", "mnt_id", "mnt_parent", "mnt_root", "mnt_sb",
         "mountpoint", "unbindable",
     )  # fmt: skip
 
@@ -436,10 +436,8 @@ class Mount:
         self.mountpoint: Dentry = root
         self.group_id = self.master_id = 0  # the peer group of a shared mount; the one that a slave hears of (pnode.py)
         self.unbindable = self.expiry_mark = False
-        self.locked, self.locked_flags = (
-            False,
-            0,
-        )  # MNT_LOCKED: stays in a namespace of less rights; MS_* bits that stay
+        self.locked, self.locked_flags = False, 0  # MNT_LOCKED, and MS_* bits that stay, in a namespace of less rights
+        self.event = 0  # of a root: how often mounts came to its namespace or left it
         self.addr = 0
 
     @property

@@ -192,7 +192,7 @@ def _fdinfo(k: FsKernel, file: File) -> str:
     """inotify_fdinfo(), newest watch first."""
     group: Group = file.private_data
     return "".join(
-        f"inotify wd:{w.wd:x} ino:{w.inode.i_ino:x} sdev:{w.inode.dev:x} mask:{w.mask & IN_ALL_EVENTS:x} ignored_mask:0 \n"
+        f"inotify wd:{w.wd:x} ino:{w.inode.i_ino:x} sdev:{w.inode.dev:x} mask:{w.mask:x} ignored_mask:0 \n"
         for w in reversed(group.watches.values())
     )
 

@@ -241,4 +241,5 @@ def _do_mount_setattr(k: FsKernel, where: Path, attr: MountKattr, idmap: bool, r
         member.mnt_flags = attr.flags(member)
         if attr.propagation:
             pnode.change_propagation(mounts, member, attr.propagation)
+    mounts.touch(mnt)
     return 0

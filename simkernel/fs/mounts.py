@@ -56,6 +56,9 @@ class Mounts:
         self.owners: dict[Mount, Namespace | None] = {}  # whose the mount namespaces are, by their roots
         self.detached: set[Mount] = set()  # roots of trees that only a descriptor holds: the anonymous namespaces
         self.when_gone: list[Callable[[Mount], None]] = []  # told of each mount that is taken off
+        self.when_touched: Callable[[Mount], None] = lambda top: (
+            None
+        )  # and of a namespace, by its root, that has others
 
     def __iter__(self) -> Iterator[Mount]:
         return iter(self.all)
@@ -99,6 +102,13 @@ class Mounts:
         mnt.mnt_parent, mnt.mountpoint = at.mnt, at.dentry
         self.at[at.mnt, at.dentry] = mnt
         at.dentry.mounts += 1
+        self.touch(mnt)
+
+    def touch(self, mnt: Mount) -> None:
+        """touch_mnt_namespace(): who polls its /proc/PID/mounts is told."""
+        top = top_of(mnt)
+        top.event += 1
+        self.when_touched(top)
 
     def detach(self, mnt: Mount) -> None:
         """umount_mnt(): uncover what it covered."""
@@ -110,6 +120,7 @@ class Mounts:
 
     def uncover(self, mnt: Mount) -> None:
         """unhash_mnt(): no longer in the tree, but still a mount."""
+        self.touch(mnt)
         mnt.mountpoint.mounts -= 1
         del self.at[mnt.mnt_parent, mnt.mountpoint]
         mnt.mnt_parent, mnt.mountpoint = mnt, mnt.mnt_root
@@ -119,6 +130,7 @@ class Mounts:
         mnt.mnt_parent, mnt.mountpoint = parent, mountpoint
         self.at[parent, mountpoint] = mnt
         mountpoint.mounts += 1
+        self.touch(mnt)
 
     def copy_tree(
         self, top: Mount, root: Dentry | None = None, wanted: Callable[[Mount], bool] = lambda mnt: True

@@ -234,6 +234,7 @@ def _remount(k: FsKernel, where: Path, flags: int, data: str) -> int:
         if new & MS_RDONLY and not mnt.mnt_flags & MS_RDONLY and writers_on(k, mnt):
             return -EBUSY
         mnt.mnt_flags = new
+        k.vfs.mounts.touch(mnt)
         return 0
     if not k.capable(CAP_SYS_ADMIN) and mnt.mnt_sb.fs_name not in USERNS_MOUNT:
         return -EPERM

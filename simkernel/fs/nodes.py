@@ -58,6 +58,7 @@ class Node:
     strict = False  # rights() says who may what, no capability else (proc_sys_permission)
     ordered = False  # entries() has the order of readdir
     dynamic = False  # entries come and go: only `children` are counted
+    polls = True  # of a file: f_op->poll is there
     owner_changes = False  # of a directory: its nodes belong to whoever a process is now
     children: Mapping[str, Node] = {}
     shows: Task | None = None  # the task that a directory is about
@@ -151,6 +152,8 @@ class Dir(Node):
 class PseudoFile(Node):
     """A text file made by functions: `read` gives the whole text, `write` takes what one write(2) brings."""
 
+    ready = DEFAULT_POLLMASK  # what poll(2) says of it
+
     def __init__(
         self, read: Callable[[], Text] | None = None, write: Callable[[bytes], int | Steps[int] | None] | None = None,
         mode: int | None = None, size: int = 0, fops: FileOperations | None = None,
@@ -166,6 +169,12 @@ class PseudoFile(Node):
     def open(self, flags: int) -> OpenNode:
         """An open file on it."""
         return OpenText(self)
+
+
+class SilentFile(PseudoFile):
+    """One whose file_operations have no poll."""
+
+    polls = False
 
 
 class OpenText:
@@ -195,7 +204,7 @@ class OpenText:
 
     def poll(self) -> int:
         """Always ready."""
-        return DEFAULT_POLLMASK
+        return self.node.ready
 
     def release(self) -> None:
         """Nothing to do."""

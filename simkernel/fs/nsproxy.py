@@ -246,8 +246,8 @@ def _unshare(k: FsKernel, flags: int) -> int:
         task.fs = FsStruct(k.vfs.mirror, fs.root, fs.pwd, fs.umask)
         publish_task_files(k.vfs.mirror, task)
     if flags & CLONE_FILES and files.count > 1:
-        files.count -= 1
         task.files = files.copy()
+        files.count -= 1
         publish_task_files(k.vfs.mirror, task)
     if flags & (HERE | CLONE_NEWUSER):
         old, task.namespaces = task.namespaces, _create(k, flags, task)

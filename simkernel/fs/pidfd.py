@@ -63,10 +63,22 @@ PIDFD_FOPS = FileOperations("pidfd_fops", llseek="no_llseek", poll=_poll, show_f
 class PidFds:
     """`k.pidfds`: what the kernel core asks for."""
 
-    def open(self, k: KernelFace, task: Task, flags: int) -> int:
-        """pidfd_create(): a descriptor of the current task for a process."""
+    def open(self, k: KernelFace, task: Task, flags: int, tell: int | None = None) -> int:
+        """pidfd_create(): a descriptor of the current task for a process, written to user memory at `tell`.  EMFILE, EFAULT."""
         assert isinstance(k, FsKernel)
-        return k.vfs.anon_inode_getfd(k, "[pidfd]", PIDFD_FOPS, task, O_RDWR | O_CLOEXEC | flags)
+        files = files_of(k.current)
+        with files.unused_fd(cloexec=True) as fd:
+            if tell is not None:
+                k.usercopy.put_user(tell, 4, fd)
+            files.install(fd, k.vfs.anon_file("[pidfd]", PIDFD_FOPS, task, O_RDWR | O_CLOEXEC | flags))
+        return fd
+
+    def close(self, k: KernelFace, fd: int) -> None:
+        """The process did not come to be."""
+        assert isinstance(k, FsKernel)
+        file = files_of(k.current).remove(fd)
+        if file is not None:
+            k.vfs.put_file(file)
 
     def task(self, k: KernelFace, fd: int) -> tuple[Task, bool]:
         """pidfd_get_task(): the process behind a descriptor, and whether it was opened PIDFD_NONBLOCK.  EBADF."""

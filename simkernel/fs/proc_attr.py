@@ -12,7 +12,7 @@ from arch.abi.errno import EINVAL, ENOENT, EPERM
 from arch.cstring import c_string
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
-from simkernel.fs.nodes import Dir, Node, PseudoFile
+from simkernel.fs.nodes import Dir, Node, SilentFile
 from simkernel.kernel.task import Task
 
 UNCONFINED = "unconfined"
@@ -35,7 +35,7 @@ def _ordered(nodes: Mapping[str, Node]) -> Dir:
     return folder
 
 
-def _file(k: FsKernel, task: Task, name: str) -> PseudoFile:
+def _file(k: FsKernel, task: Task, name: str) -> SilentFile:
     def show() -> str:
         label = told_label(task, name)
         if not label:
@@ -47,7 +47,7 @@ def _file(k: FsKernel, task: Task, name: str) -> PseudoFile:
             raise KernelError(EPERM, "another's")
         change_label(task, name, data)
 
-    return PseudoFile(show, store, 0o444 if name == "prev" else 0o666)
+    return SilentFile(show, store, 0o444 if name == "prev" else 0o666)
 
 
 def told_label(task: Task, name: str) -> str:

@@ -15,6 +15,8 @@ from simkernel.fs.proc_text import threads_of
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 
+POLLED = ("mounts", "mountinfo")  # the only ones with a poll of their own
+
 
 class PidDir(Node):
     """/proc/PID, or /proc/PID/task/TID (whole False).  A node is made when it is asked for: most are asked for one."""
@@ -54,6 +56,7 @@ class PidDir(Node):
             if entry is None:
                 return None
             node = self.made[name] = entry.make(self)
+            node.polls = name in POLLED
             node.ino = self.ino + 1 + entry.number
             self._own(node)
         return node

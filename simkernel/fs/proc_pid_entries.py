@@ -17,6 +17,7 @@ from simkernel.fs.inode import FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
 from simkernel.fs.nodes import Dir, Node, PseudoFile, Text
 from simkernel.fs.proc_attr import attr_dir
+from simkernel.fs.proc_mounts import MountsFile
 from simkernel.fs.proc_ns import SetgroupsFile, map_file, timens_file
 from simkernel.fs.proc_pid_nodes import (
     NAMESPACE_LINKS,
@@ -64,11 +65,11 @@ from simkernel.fs.proc_text import (
     threads_of,
 )
 from simkernel.fs.pseudo import node_fops
+from simkernel.fs.vfs import Vfs
 from simkernel.kernel.body import Steps
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 
-MOUNTS_FOPS = node_fops("proc_mounts_operations", splice=True)
 CMDLINE_FOPS = node_fops("proc_pid_cmdline_ops", read="proc_pid_cmdline_read")
 ENVIRON_FOPS = node_fops("proc_environ_operations", read="environ_read")
 AUXV_FOPS = node_fops("proc_auxv_operations", read="auxv_read")
@@ -144,6 +145,10 @@ def _root(d: Shown) -> Path:
     return here
 
 
+def _mounts(show: Callable[[Vfs, Path], str], mode: int = 0o444) -> Callable[[Shown], Node]:
+    return lambda d: MountsFile(lambda: show(d.k.vfs, _root(d)), mode, lambda: _root(d).mnt)
+
+
 def _cgroup_path(d: Shown) -> str:
     path: str = d.k.vfs.cgroups.of(d.task).path
     return path
@@ -183,9 +188,9 @@ ENTRIES = (
     Entry("cwd", _link(lambda task: fs_of(task).pwd if task.fs is not None else None)),
     Entry("root", _link(lambda task: fs_of(task).root if task.fs is not None else None)),
     Entry("exe", _link(exe_of)),
-    Entry("mounts", _text(lambda d: show_mounts(d.k.vfs, _root(d)), fops=MOUNTS_FOPS)),
-    Entry("mountinfo", _text(lambda d: show_mountinfo(d.k.vfs, _root(d)), fops=MOUNTS_FOPS)),
-    Entry("mountstats", _text(lambda d: show_mountstats(d.k.vfs, _root(d)), 0o400, fops=MOUNTS_FOPS), "whole"),
+    Entry("mounts", _mounts(show_mounts)),
+    Entry("mountinfo", _mounts(show_mountinfo)),
+    Entry("mountstats", _mounts(show_mountstats, 0o400), "whole"),
     Entry("clear_refs", _text(None, 0o200, lambda d, data: clear_refs_write(d.task, data))),
     Entry("smaps", _memory(lambda d: smaps_text(d.k, d.task))),
     Entry("smaps_rollup", _memory(lambda d: smaps_rollup_text(d.k, d.task)), since="4.14"),

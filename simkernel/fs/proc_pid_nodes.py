@@ -14,7 +14,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_if_any
 from simkernel.fs.inode import File, FileOperations, Path
-from simkernel.fs.nodes import Link, Node, OpenNode, PseudoFile
+from simkernel.fs.nodes import Link, Node, OpenNode, PseudoFile, SilentFile
 from simkernel.fs.proc_task_mmu import MemoryNode, proc_mem_open
 from simkernel.fs.proc_text import (
     fdinfo_text,
@@ -108,7 +108,7 @@ class FdLink(Link):
 
 
 def fdinfo_node(k: FsKernel, task: Task, fd: int, file: File) -> PseudoFile:
-    node = PseudoFile(lambda: fdinfo_text(k, task, fd), mode=0o444 if k.vfs.names.fdinfo_for_all else 0o400)
+    node = SilentFile(lambda: fdinfo_text(k, task, fd), mode=0o444 if k.vfs.names.fdinfo_for_all else 0o400)
     node.uid, node.gid = task.cred.euid, task.cred.egid
     return node
 

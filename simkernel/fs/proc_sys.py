@@ -172,6 +172,7 @@ def make_sysctl(
     table.on_write("kernel.sched_rt_runtime_us", lambda value: setattr(k.tasks, "rt_runtime_us", value))
     table.on_write("kernel.sched_rt_period_us", lambda value: setattr(k.tasks, "rt_period_us", value))
     table.on_write("vm.oom_kill_allocating_task", lambda value: setattr(k.tasks, "oom_kill_allocating_task", value))
+    table.on_write("fs.nr_open", lambda value: setattr(k.tasks, "nr_open", value))
     table.on_write("fs.suid_dumpable", lambda value: setattr(k.tasks, "suid_dumpable", value))
     for one, other in SAME:
         for name, same in ((one, other), (other, one)):

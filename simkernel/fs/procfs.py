@@ -228,7 +228,9 @@ def make_root(k: FsKernel) -> Dir:
         root.add("pressure", make_pressure(k))
     text("schedstat", lambda: f"version 15\ntimestamp {k.clock.now_ns // 4_000_000}\n")
     text("stat", lambda: proc_stat(k))
-    text("swaps", lambda: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
+    swaps = PseudoFile(lambda: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
+    swaps.ready = POLLIN | POLLRDNORM
+    root.add("swaps", swaps)
     text("sysrq-trigger", lambda: "", 0o200, lambda data: None)
     text("timer_list", lambda: "", 0o400)
     text("uptime", lambda: uptime(k))

@@ -7,11 +7,14 @@ write it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
 from weakref import WeakKeyDictionary
 
 from arch.abi.errno import EACCES, EAGAIN, EFAULT, EINVAL, EIO, ENOENT
 from arch.abi.fcntl import O_DIRECT, O_NONBLOCK
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import POLLERR, POLLPRI
 from arch.abi.stat import DT_DIR, DT_LNK, DT_REG, S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
@@ -90,7 +93,8 @@ class PseudoInode(Inode):
             self.i_fop = sb.dir_fops
             self.i_nlink = 2 + sum(1 for n in self._static().values() if n.is_dir)
         elif kind == S_IFREG:
-            self.i_fop = seeking.placed(node.fops or sb.file_fops(node, name), sb.fs_name, parent, name)
+            ops = seeking.placed(node.fops or sb.file_fops(node, name), sb.fs_name, parent, name)
+            self.i_fop = ops if node.polls else without_poll(ops)
             self.i_size = node.size or sb.file_size
         elif kind == S_IFLNK:
             self.i_size = node.size
@@ -278,6 +282,8 @@ def poll_node(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     """Ask the handle; what it waits for is its `poll_key`."""
     handle = handle_of(file)
     mask = handle.poll()
+    if file.f_op.name == "kernfs_file_fops" and isinstance(handle, OpenText) and handle.text is None:
+        mask |= POLLERR | POLLPRI  # kernfs_generic_poll(): what has not been read is news
     if queues is not None and handle.poll_key is not None:
         queues.append(k.vfs.key_queue(handle.poll_key))
     return mask
@@ -538,6 +544,12 @@ def node_fops(name: str, read: str | None = "seq_read", write: str | None = None
         name, read=read, write=write, read_iter=read_iter, write_iter=write_iter, llseek=llseek, open=open_node,
         release=release_node, poll=poll_node, splice=splice, fsync=fsync, flush=flush,
     )  # fmt: skip
+
+
+@cache
+def without_poll(ops: FileOperations) -> FileOperations:
+    """The same for a file that is always ready, and not for epoll."""
+    return replace(ops, poll=None)
 
 
 SEQ_FOPS = node_fops("proc_single_file_operations", read="seq_read", write="proc_simple_write")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.errno import EAGAIN, EBADF, EINVAL, ESPIPE
-from arch.abi.fcntl import O_APPEND, O_NONBLOCK
+from arch.abi.fcntl import O_APPEND, O_NONBLOCK, RWF_NOWAIT
 from arch.abi.limits import IOV_MAX, PAGE_SHIFT
 from arch.abi.poll import POLLIN
 from arch.abi.stat import S_IFMT, S_IFSOCK
@@ -109,7 +109,7 @@ def sys_vmsplice(k: FsKernel, fd: int, uiov: int, nr_segs: int, flags: int) -> B
     ret = yield from (wait_for_room if writing else _ipipe_prep)(k, pipe, quick)
     if ret <= 0:
         return ret
-    return (yield from sync_iter(k, file, "pipe_write" if writing else "pipe_read", segments, 0, 8 if quick else 0))
+    return (yield from sync_iter(k, file, "pipe_write" if writing else "pipe_read", segments, 0, RWF_NOWAIT))
 
 
 def _has_splice_read(k: FsKernel, file: File) -> bool:

@@ -481,6 +481,7 @@ class Vfs:
         keep = MS_RDONLY | MS_SYNCHRONOUS | MS_MANDLOCK | MS_DIRSYNC
         mnt.mnt_sb.s_flags = mnt.mnt_sb.s_flags & ~keep | flags & keep
         mnt.mnt_flags = flags & MNT_FLAGS
+        self.mounts.touch(mnt)
 
     def evict_if_unused(self, inode: Inode) -> None:
         """After a name went away: free what nobody can reach."""

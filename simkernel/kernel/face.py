@@ -124,9 +124,12 @@ class Files(Protocol):
 class PidFds(Protocol):
     """Descriptors of processes (simkernel/fs/pidfd.py)."""
 
-    def open(self, k: KernelFace, task: Task, flags: int) -> int:
-        """A new descriptor of the current task for a process."""
+    def open(self, k: KernelFace, task: Task, flags: int, tell: int | None = None) -> int:
+        """A new descriptor of the current task for a process, which is also written to user memory at `tell`.  EMFILE, EFAULT."""
         ...
+
+    def close(self, k: KernelFace, fd: int) -> None:
+        """It goes again: the process did not come to be."""
 
     def task(self, k: KernelFace, fd: int) -> tuple[Task, bool]:
         """The process behind a descriptor, and whether it does not wait.  EBADF."""

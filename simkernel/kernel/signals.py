@@ -17,6 +17,7 @@ from arch.abi.signal import (
     SIG_DFL,
     SIG_IGN,
     SIGABRT,
+    SIGALRM,
     SIGBUS,
     SIGCHLD,
     SIGCONT,
@@ -165,13 +166,14 @@ class Signals:
         user.sigpending += 1
         return user
 
-    def send_sigqueue(self, task: Task, info: SigInfo, group: bool) -> None:
-        """The signal of a timer: its place was taken when the timer was made."""
+    def send_sigqueue(self, task: Task, info: SigInfo, group: bool) -> bool:
+        """The signal of a timer: its place was taken when the timer was made.  Not where it is ignored."""
         if not self._prepare(task, info.sig, info.code):
             self.trace_signal("signal_generate", info, task.addr, int(group), IGNORED)
-            return
+            return False
         (task.signal.pending if group else task.pending).append(info)
         self._queued(task, info, group, DELIVERED)
+        return True
 
     def _queued(self, task: Task, info: SigInfo, group: bool, result: int) -> None:
         listeners = task.signal.signalfd_wait
@@ -331,10 +333,14 @@ class Signals:
                 if info.place:
                     self.objects.gone("sigqueue", info.place, "dequeue_signal")
                     self.mem.free(info.place)
-                timer = task.signal.posix_timers.get(info.pid) if info.code == SI_TIMER else None
-                if timer is not None:  # posixtimer_rearm(): how often it would have come since
-                    info.uid = timer.overrun = timer.missed
-                    timer.missed = 0
+                if info.code == SI_TIMER:
+                    timer = task.signal.posix_timers.get(info.pid)
+                    if timer is not None and timer.requeue is not None and timer.sigqueue is info:
+                        timer.requeue(info)
+                elif info.sig == SIGALRM and queue is task.signal.pending:
+                    real = task.signal.itimers[0]
+                    if real is not None:
+                        real.requeue()
                 return info
         return None
 

@@ -24,6 +24,7 @@ from simkernel.kernel.jitter import TIMER_SLACK_NS
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.namespaces import Namespace, Proxy
 from simkernel.kernel.pid_namespace import PidNamespace
+from simkernel.kernel.process_timers import CpuEvent, IntervalTimer
 from simkernel.kernel.seccomp_filter import Filter
 from simkernel.kernel.sigpending import DEFAULT_ACTION, SigAction, SigInfo, SigPending
 from simkernel.kernel.usage import Counts, Usage
@@ -100,45 +101,23 @@ class OpenFiles(Protocol):
     close_on_exec: set[int]
 
 
-class IntervalTimer(Protocol):
-    """One of setitimer(2)'s three (calls/time.py)."""
-
-    event: Event | None
-    expires: int  # ns
-    interval_ns: int
-
-    def now(self) -> int:
-        """Of what it counts."""
-        ...
-
-    def disarm(self) -> None:
-        """It will not come."""
-
-
 class PosixTimer:
     """struct k_itimer: one of timer_create(2)."""
 
     def __init__(self, clock: int, sig: int, value: int, tid: int, notify: int) -> None:
         self.clock, self.sig, self.value, self.tid, self.notify = clock, sig, value, tid, notify
         self.interval_ns = self.expires = 0
+        self.set = False  # it was given a time
         self.event: Event | None = None
         self.cpu_event: CpuEvent | None = None  # of a timer by CPU time
         self.counts: Task | None = None  # whose time that is
         self.hrtimer: HrTimer | None = None  # of one by a clock
         self.jumped: Callable[[int], None] | None = None  # what hears of the wall clock's being set
-        self.overrun = 0  # of the signal that was taken last
-        self.missed = 0  # expirations since the signal that nobody has taken yet
+        self.overrun = 0  # it_overrun_last: of the signal that was taken last
+        self.count = -1  # it_overrun: expirations since the one that the signal tells of
+        self.requeue: Callable[[SigInfo], None] | None = None  # it goes on when its signal is taken
         self.sigqueue = SigInfo(sig, SI_TIMER)  # the last one sent
         self.user: User | None = None  # in whose count it is, for RLIMIT_SIGPENDING
-
-
-class CpuEvent:
-    """Something that happens when some CPU time is used up; looked at when the time of a task is accounted."""
-
-    __slots__ = ("expires", "fire", "used")
-
-    def __init__(self, used: Callable[[], int], expires: int, fire: Callable[[], object]) -> None:
-        self.used, self.expires, self.fire = used, expires, fire
 
 
 @dataclass(eq=False, slots=True)

@@ -47,6 +47,7 @@ class Tasks:
         self.rt_runtime_us, self.rt_period_us = 950_000, 1_000_000  # kernel.sched_rt_runtime_us, sched_rt_period_us
         self.oom_kill_allocating_task = 0  # vm.oom_kill_allocating_task
         self.suid_dumpable = 0  # fs.suid_dumpable: of a program that changed who it is
+        self.nr_open = 1 << 20  # fs.nr_open: descriptors of a process
         self.autogroup_next_ns = 0  # when one may be changed again
         self.may_fork: list[Callable[[Task, CloneArgs], int]] = []  # asked about a new task: 0 or -errno
         self.freezer_hooks: list[Callable[[Task], None]] = []  # told when a task is frozen, and when no more

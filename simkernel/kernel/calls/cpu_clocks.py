@@ -13,7 +13,8 @@ from arch.errors import KernelError
 from simkernel.kernel.body import Body
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.kernel.task import CpuEvent, Task, WaitQueue
+from simkernel.kernel.process_timers import CpuEvent
+from simkernel.kernel.task import Task, WaitQueue
 
 CPUCLOCK_PROF, CPUCLOCK_VIRT, CPUCLOCK_SCHED, CPUCLOCK_MAX = range(4)
 CPUCLOCK_PERTHREAD_MASK = 4

@@ -156,30 +156,33 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         raise KernelError(EAGAIN)
     address = k.regs.check((yield k.call("dup_task_struct", k.current.addr, node)))
     child = k.tasks.at(address)
-    refused = yield k.call("copy_creds", child.addr, flags)
-    if refused:
-        yield from _undo(k, child)
-        return refused
-    k.regs.check((yield k.call("sched_fork", flags, child.addr)))
-    if k.version.at_least("4.14"):
-        refused = yield k.call("security_task_alloc", child.addr, flags)
+    parts: tuple[tuple[str, int, int], ...] = (
+        ("copy_creds", child.addr, flags),
+        ("sched_fork", flags, child.addr),
+        *((("security_task_alloc", child.addr, flags),) if k.version.at_least("4.14") else ()),
+        *(
+            (name, flags, child.addr)
+            for name in ("copy_files", "copy_fs", "copy_sighand", "copy_signal", "copy_mm", "copy_namespaces")
+        ),
+        ("copy_thread", child.addr, args_addr),
+    )
+    for name, *part in parts:
+        refused = yield k.call(name, *part)
         if refused:
             yield from _undo(k, child)
             return refused
-    yield k.call("copy_files", flags, child.addr)
-    yield k.call("copy_fs", flags, child.addr)
-    yield k.call("copy_sighand", flags, child.addr)
-    yield k.call("copy_signal", flags, child.addr)
-    yield k.call("copy_mm", flags, child.addr)
-    refused = yield k.call("copy_namespaces", flags, child.addr)
-    if refused:
-        yield from _undo(k, child)
-        return refused
-    yield k.call("copy_thread", child.addr, args_addr)
     yield k.call("alloc_pid", 0)
+    if flags & CLONE_PIDFD:
+        try:
+            pidfd = k.pidfds.open(k, child, 0, args.pidfd)
+        except KernelError:
+            yield from _undo(k, child)
+            raise
     for asked in k.tasks.may_fork:
         refused = asked(child, args)
         if refused:
+            if flags & CLONE_PIDFD:
+                k.pidfds.close(k, pidfd)
             yield from _undo(k, child)
             return refused
     if flags & CLONE_CLEAR_SIGHAND:
@@ -189,8 +192,6 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     child.io_context = k.current.io_context if flags & CLONE_IO else None
     _link(k, child, args)
     init_task(k, child, flags, trace)
-    if flags & CLONE_PIDFD:
-        k.usercopy.put_user(args.pidfd, 4, k.pidfds.open(k, child, 0))
     k.hrtimers.of_new_task(child, not flags & CLONE_THREAD)
     if k.objects.watched:
         _tell_of_objects(k, child, flags)

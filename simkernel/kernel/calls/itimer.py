@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL
 from arch.abi.signal import SIGALRM, SIGPROF, SIGVTALRM
-from arch.abi.time import NSEC_PER_SEC
+from arch.abi.time import MIN_DELTA_NS, NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.calls.cpu_clocks import cpu_time, user_time
 from simkernel.kernel.calls.time import pair_bytes, read_pair
 from simkernel.kernel.clock import HRTIMER_MODE_REL, Event
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
-from simkernel.kernel.task import CpuEvent, IntervalTimer, Task
+from simkernel.kernel.process_timers import CpuEvent, IntervalTimer
+from simkernel.kernel.task import Task
 
 ITIMER_SIGNALS = (SIGALRM, SIGVTALRM, SIGPROF)
 
@@ -34,7 +35,7 @@ class RunningTimer:
 
     def _arm(self) -> None:
         if not self.which:
-            self.event = self.k.clock.add(self.expires, self.expire)
+            self.event = self.k.clock.add(max(self.expires, self.k.clock.now_ns + MIN_DELTA_NS), self.expire)
             self.k.hrtimers.start(self.task.signal.real_timer, self.expires, HRTIMER_MODE_REL)
         else:
             self.cpu_event = CpuEvent(self.now, self.expires, self.fire)
@@ -57,14 +58,23 @@ class RunningTimer:
         """Send the signal; start again when periodic."""
         pid = self.k.tasks.pid_struct(self.task.tgid)
         self.k.trace("itimer_expire", self.which, pid, self.now() if self.which else 0)
+        self.event = None
         self.k.signals.send(self.task, ITIMER_SIGNALS[self.which])
-        if self.interval_ns:
-            self.expires += self.interval_ns
-            if self.which:
-                self.expires = max(self.expires, self.now() + 1)
-            self._arm()
-        else:
+        if not self.interval_ns:
             self.task.signal.itimers[self.which] = None
+        elif self.which:
+            self.expires = max(self.expires + self.interval_ns, self.now() + 1)
+            self._arm()
+
+    def requeue(self) -> None:
+        """dequeue_signal(): one that is periodic goes on when its SIGALRM is taken, and not before."""
+        if self.interval_ns and not self.which and self.event is None:
+            self.expires += ((self.now() - self.expires) // self.interval_ns + 1) * self.interval_ns
+            self._arm()
+
+    def left(self) -> int:
+        """ns to its expiry; 0 of one whose signal waits to be taken."""
+        return max(self.expires - self.now(), 1) if self.which or self.event is not None else 0
 
 
 def _set_itimer(k: KernelFace, which: int, value_ns: int, interval_ns: int) -> tuple[int, int]:
@@ -74,7 +84,7 @@ def _set_itimer(k: KernelFace, which: int, value_ns: int, interval_ns: int) -> t
     old: IntervalTimer | None = signal.itimers[which]
     before = (0, 0)
     if old is not None:
-        before = (max(old.expires - old.now(), 1), old.interval_ns)
+        before = (old.left(), old.interval_ns)
         old.disarm()
     timer = RunningTimer(k, k.current.group_leader, which, value_ns, interval_ns) if value_ns else None
     signal.itimers[which] = timer
@@ -122,7 +132,7 @@ def sys_getitimer(k: KernelFace, which: int, value: int) -> int:
     if which not in (0, 1, 2):
         raise KernelError(EINVAL)
     timer: IntervalTimer | None = k.current.signal.itimers[which]
-    now = (0, 0) if timer is None else (max(timer.expires - timer.now(), 0), timer.interval_ns)
+    now = (0, 0) if timer is None else (timer.left(), timer.interval_ns)
     k.usercopy.copy_to_user(value, _itimer_bytes(k, now))
     return 0
 

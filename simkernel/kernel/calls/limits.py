@@ -13,7 +13,6 @@ from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 
-NR_OPEN = 1 << 20  # fs.nr_open
 NO_RLIMIT = (-1, -1)
 
 
@@ -43,7 +42,7 @@ def _set_limit(k: KernelFace, task: Task, resource: int, new: tuple[int, int]) -
         raise KernelError(EINVAL)
     if _exceeds(new[1], task.rlimits[resource][1]) and not k.capable(CAP_SYS_RESOURCE):
         raise KernelError(EPERM)
-    if resource == RLIMIT_NOFILE and _exceeds(new[1], NR_OPEN):
+    if resource == RLIMIT_NOFILE and _exceeds(new[1], k.tasks.nr_open):
         raise KernelError(EPERM)
     if "task_setrlimit" in k.security_hooks.watched:
         shown = k.new("struct rlimit")

@@ -33,7 +33,7 @@ from arch.abi.mman import (
 from arch.abi.resource import RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK
 from arch.errors import KernelError
 from arch.hosttime import check
-from simkernel.kernel.areas import SharedAnonymous, page_up
+from simkernel.kernel.areas import SharedAnonymous, Vma, page_up
 from simkernel.kernel.commit import OVERCOMMIT_NEVER, enough_memory, enough_to_write
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -433,9 +433,18 @@ def sys_msync(k: KernelFace, start: int, length: int, flags: int) -> int:
 MINCORE_STEP = PAGE_SIZE * PAGE_SIZE  # bytes of memory that a page of answers is about
 
 
+def in_memory(vma: Vma, page: int) -> bool:
+    """mincore_page(): a page of a file, or of shared memory, that somebody has used."""
+    index = vma.pgoff + (page - vma.start) // PAGE_SIZE
+    if isinstance(vma.private, SharedAnonymous):
+        return vma.private.cached(index) is not None
+    pages = vma.file.inode.i_mapping if vma.file is not None else None
+    return pages is not None and pages.cached(index) is not None
+
+
 @syscall("mincore", "unsigned long start, size_t len, unsigned char *vec", source="mm/mincore.c")
 def sys_mincore(k: KernelFace, start: int, length: int, vec: int) -> int:
-    """Which pages are present."""
+    """Which pages are present, and of a file which are in memory.  EINVAL, ENOMEM, EFAULT."""
     mm = current_mm(k)
     if start & (PAGE_SIZE - 1):
         raise KernelError(EINVAL)
@@ -447,6 +456,10 @@ def sys_mincore(k: KernelFace, start: int, length: int, vec: int) -> int:
         chunk = bytearray((upper - at) // PAGE_SIZE)
         for page in mm.present(at, upper):
             chunk[(page - at) // PAGE_SIZE] = 1
+        for vma in mm.overlaps(at, upper):
+            for page in range(max(vma.start, at), min(vma.end, upper), PAGE_SIZE):
+                if not chunk[(page - at) // PAGE_SIZE]:
+                    chunk[(page - at) // PAGE_SIZE] = in_memory(vma, page)
         k.usercopy.copy_to_user(vec + (at - start) // PAGE_SIZE, bytes(chunk))
         check()
     return 0

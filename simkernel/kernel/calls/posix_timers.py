@@ -9,6 +9,7 @@ from arch.abi.errno import (
     EINVAL,
     EOPNOTSUPP,
 )
+from arch.abi.limits import INT_MAX
 from arch.abi.signal import (
     NSIG,
     SI_TIMER,
@@ -22,7 +23,9 @@ from arch.abi.time import (
     CLOCK_MONOTONIC_COARSE,
     CLOCK_MONOTONIC_RAW,
     CLOCK_REALTIME_COARSE,
+    MIN_DELTA_NS,
     NSEC_PER_SEC,
+    TICK_NSEC,
     TIMER_ABSTIME,
 )
 from arch.errors import KernelError
@@ -31,8 +34,9 @@ from simkernel.kernel.calls.time import WALL_CLOCKS, clock_now, pair_bytes, read
 from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.process_timers import CpuEvent
 from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigInfo
-from simkernel.kernel.task import CpuEvent, PosixTimer, Task
+from simkernel.kernel.task import PosixTimer, Task
 
 SIGEVENT_SIZE = 64  # sizeof(struct sigevent)
 
@@ -102,19 +106,48 @@ WITHOUT_TIMERS = (CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME_CO
 
 
 def _fire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
+    """posix_timer_fn(), cpu_timer_fire(): a periodic one goes on when its signal is taken, at once where that is ignored."""
     timer.event = timer.cpu_event = None
     target = k.tasks.by_pid.get(timer.tid) if timer.notify == SIGEV_THREAD_ID else None
     gone = timer.notify == SIGEV_THREAD_ID and (target is None or bool(target.exit_state))
-    if timer.notify != SIGEV_NONE and not gone:
-        if timer.sigqueue.queued:
-            timer.missed += 1  # its signal waits: nobody learns of this one but by the count
-        else:
-            timer.sigqueue = SigInfo(timer.sig, SI_TIMER, number)
-            timer.sigqueue.value = timer.value
-            k.signals.send_sigqueue(target or task, timer.sigqueue, target is None)
-    if timer.interval_ns:
-        timer.expires += timer.interval_ns
+    if timer.notify == SIGEV_NONE or gone:
+        return
+    sent = True
+    if timer.sigqueue.queued:
+        timer.sigqueue.uid += 1  # one of before timer_settime(2) waits: this one is counted with it
+    else:
+        timer.sigqueue = SigInfo(timer.sig, SI_TIMER, number)
+        timer.sigqueue.value = timer.value
+        sent = k.signals.send_sigqueue(target or task, timer.sigqueue, target is None)
+    if not timer.interval_ns:
+        return
+    if sent:
+        timer.requeue = lambda info: _requeue(k, task, number, timer, info)
+    else:  # not more often than the machine ticks
+        wait = TICK_NSEC if timer.counts is None and timer.interval_ns < TICK_NSEC else 0
+        timer.count += _forward(timer, _now(k, timer) + wait)
         _arm(k, task, number, timer)
+
+
+def _now(k: KernelFace, timer: PosixTimer) -> int:
+    used = _counts(timer)
+    return k.clock.now_ns if used is None else used()
+
+
+def _forward(timer: PosixTimer, now: int) -> int:
+    """hrtimer_forward(): how many intervals lead behind `now`; the time to expire is that many later."""
+    passed = (now - timer.expires) // timer.interval_ns + 1 if now >= timer.expires else 0
+    timer.expires += passed * timer.interval_ns
+    return passed
+
+
+def _requeue(k: KernelFace, task: Task, number: int, timer: PosixTimer, info: SigInfo) -> None:
+    """posixtimer_rearm(): its signal is taken, and tells how often it would have come since."""
+    timer.requeue = None
+    timer.count += _forward(timer, _now(k, timer))
+    _arm(k, task, number, timer)
+    timer.overrun, timer.count = timer.count, -1
+    info.uid = min(timer.overrun + info.uid, INT_MAX)
 
 
 def _expire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
@@ -131,14 +164,12 @@ def _counts(timer: PosixTimer) -> Callable[[], int] | None:
 def _arm(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
     used = _counts(timer)
     if used is None or timer.counts is None:
-        timer.event = k.clock.add(timer.expires, lambda: _expire(k, task, number, timer))
+        timer.event = k.clock.add(
+            max(timer.expires, k.clock.now_ns + MIN_DELTA_NS), lambda: _expire(k, task, number, timer)
+        )
         if timer.hrtimer is not None:
             k.hrtimers.start(timer.hrtimer, timer.expires, HRTIMER_MODE_ABS)
     else:
-        if timer.interval_ns and timer.expires <= used():  # accounted in pieces longer than its interval
-            late = (used() - timer.expires) // timer.interval_ns + 1
-            timer.missed += late if timer.notify != SIGEV_NONE else 0
-            timer.expires += late * timer.interval_ns
         timer.cpu_event = CpuEvent(used, timer.expires, lambda: _fire(k, task, number, timer))
         timer.counts.signal.cpu_events.append(timer.cpu_event)
 
@@ -169,8 +200,15 @@ def _disarm(k: KernelFace, timer: PosixTimer) -> None:
 
 
 def _itimerspec(k: KernelFace, timer: PosixTimer, size: int) -> bytes:
-    now = timer.cpu_event.used() if timer.cpu_event is not None else k.clock.now_ns
-    left = max(timer.expires - now, 1) if timer.event is not None or timer.cpu_event is not None else 0
+    """common_timer_get(): the interval, and what is left: at least 1 ns of one that has a signal to send."""
+    silent = timer.notify == SIGEV_NONE
+    armed = timer.event is not None or timer.cpu_event is not None
+    left = 0
+    if timer.set and (timer.interval_ns or armed or silent):
+        now = _now(k, timer)
+        if timer.interval_ns and (silent or timer.requeue is not None):
+            timer.count += _forward(timer, now)
+        left = max(timer.expires - now, 0 if silent else 1)
     return pair_bytes(k, *divmod(timer.interval_ns, NSEC_PER_SEC), size) + pair_bytes(
         k, *divmod(left, NSEC_PER_SEC), size
     )
@@ -196,17 +234,18 @@ def timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int, si
     timer = _posix_timer(k, number)
     before = _itimerspec(k, timer, size)
     _disarm(k, timer)
-    timer.interval_ns, timer.missed, timer.overrun = interval, 0, 0
+    timer.interval_ns, timer.count, timer.overrun, timer.requeue, timer.set = interval, -1, 0, None, bool(value)
     if value:
         if timer.hrtimer is not None:
             timer.hrtimer.mode = HRTIMER_MODE_ABS if flags & TIMER_ABSTIME else HRTIMER_MODE_REL
             k.hrtimers.init(timer.hrtimer)
         base = value - clock_now(k, timer.clock) if flags & TIMER_ABSTIME else value
         used = _counts(timer)
-        timer.expires = (k.clock.now_ns if used is None else used()) + max(base, 0)
+        timer.expires = (k.clock.now_ns if used is None else used()) + base
         if flags & TIMER_ABSTIME and timer.clock in WALL_CLOCKS:
             _follow(k, k.current.group_leader, number, timer)
-        _arm(k, k.current.group_leader, number, timer)
+        if timer.notify != SIGEV_NONE:
+            _arm(k, k.current.group_leader, number, timer)
     if old:
         k.usercopy.copy_to_user(old, before)
     return 0
@@ -227,7 +266,7 @@ def timer_gettime(k: KernelFace, number: int, setting: int, size: int) -> int:
 @syscall("timer_getoverrun", "timer_t timer_id", source="kernel/time/posix-timers.c")
 def sys_timer_getoverrun(k: KernelFace, number: int) -> int:
     """EINVAL."""
-    return _posix_timer(k, number).overrun
+    return min(_posix_timer(k, number).overrun, INT_MAX)
 
 
 @syscall("timer_delete", "timer_t timer_id", source="kernel/time/posix-timers.c")

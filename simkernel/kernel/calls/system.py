@@ -12,7 +12,7 @@ from arch.errors import KernelError
 from arch.hosttime import check
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
-from simkernel.kernel.namespaces import UtsNamespace
+from simkernel.kernel.namespaces import UtsNamespace, time_offsets
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 from simkernel.kernel.usage import RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD
@@ -112,7 +112,8 @@ def sys_sysinfo(k: KernelFace, info: int) -> int:
     """EFAULT."""
     word, order = k.arch.word, k.mem.byteorder
     total, free = k.physical.size, k.physical.free_pages * 4096
-    values = [k.clock.now_ns // NSEC_PER_SEC, 0, 0, 0, total, free, 0, 0, 0, 0]
+    up = k.clock.now_ns + time_offsets(k.current.namespaces.get("time")).boottime
+    values = [up // NSEC_PER_SEC, 0, 0, 0, total, free, 0, 0, 0, 0]
     data = b"".join((v & ((1 << 8 * word) - 1)).to_bytes(word, order) for v in values)
     data += len(k.tasks.by_pid).to_bytes(2, order) + bytes(2)
     if word == 8:

@@ -201,7 +201,7 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
         return refused
     if listener.family == AF_UNIX:
         new_fd, peer = yield from accept_connection(k, listener, flags)
-        if new_fd >= 0:
+        if new_fd >= 0 and upeer_sockaddr:
             write_address(k, peer, upeer_sockaddr, upeer_addrlen)
         return new_fd
     if listener.family == AF_ALG:
@@ -225,7 +225,8 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
     connection.connected()
     ask(k, "sock_graft", sk.addr, connection.addr)
     new_fd = yield from sock_map_fd(k, connection, flags)
-    write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)
+    if upeer_sockaddr:
+        write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)
     return new_fd
 
 

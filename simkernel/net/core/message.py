@@ -73,13 +73,12 @@ def read_address(k: KernelFace, address: int, length: int) -> bytes:
 
 
 def write_address(k: KernelFace, raw: bytes, address: int, length_at: int) -> None:
-    """move_addr_to_user(): cut to the caller's buffer, tell the true length."""
-    if not address:
-        return
+    """move_addr_to_user(): cut to the caller's buffer, tell the true length.  EINVAL, EFAULT."""
     room = k.usercopy.get_user(length_at, 4, signed=True)
     if room < 0:
         raise KernelError(EINVAL, "negative address length")
-    k.usercopy.copy_to_user(address, raw[:room])
+    if raw[:room]:
+        k.usercopy.copy_to_user(address, raw[:room])
     k.usercopy.put_user(length_at, 4, len(raw))
 
 
