@@ -12,7 +12,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 #  file -> the command that writes it
 FILES = {
-    "docs/libbpf-tools.md": ["-m", "tests.simkernel.loader.libbpf_tools", "--doc"],
     "docs/events.md": ["-m", "docs.events_page"],
     "docs/bpf-tables.md": ["-m", "docs.bpf_tables"],
     "bpf/uapi.py": ["-m", "docs.uapi"],
