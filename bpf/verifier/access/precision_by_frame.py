@@ -142,9 +142,15 @@ def _back_insn(env: Env, idx: int, after: int, entry: Jump | None, back: _Back) 
         frame = back.frame
         where = f"regs={_regs_text(back.regs[frame])} stack={_slots_text(back.slots[frame])}"
         env.log.write(f"mark_precise: frame{frame}: {where} before {idx}: {insn_text(env, idx)}\n")
-    flags = entry[2] if entry is not None else 0
-    if entry is not None and entry[3]:
-        back.sync(entry[3])
+    flags, linked = (entry[2], entry[3]) if entry is not None else (0, ())
+    if linked:
+        back.sync(linked)
+    _back_through(env, insn, idx, after, flags, back)
+    if linked:  # a comparison has its other side followed, too
+        back.sync(linked)
+
+
+def _back_through(env: Env, insn: Insn, idx: int, after: int, flags: int, back: _Back) -> None:
     class_ = insn.cls
     atomic = class_ == BPF_STX and insn.mode == BPF_ATOMIC
     fetch = atomic and bool(insn.imm & BPF_FETCH)

@@ -2,7 +2,8 @@
 
 An arc is a pair (base, size): base, base + 1 and so on, size numbers after the first, round the circle of 2^64 or 2^32.
 A `Value` keeps what an arc says of unsigned and of signed numbers; an arc that crosses both ends of the circle says
-nothing of either, so it is forgotten between two instructions.  Each function changes a `Value` that its caller has just copied.
+nothing of either, so it is kept beside them (`Value.hidden`), and holds as long as both ranges say nothing.  Each function changes a
+`Value` that its caller has just copied.
 """
 
 from __future__ import annotations
@@ -104,6 +105,15 @@ class Circle:
             return a[0], min(a[1], (away + b[1]) & self.top)
         return (b[0], min(a[1] - away, b[1])) if a[1] >= away else self.empty
 
+    def covers(self, a: Arc, b: Arc) -> bool:
+        """All of `b` is on `a`."""
+        if b == self.empty or a[1] == self.top:
+            return True
+        if a == self.empty:
+            return False
+        away = (b[0] - a[0]) & self.top
+        return away <= a[1] and b[1] <= a[1] - away
+
     def add(self, a: Arc, b: Arc) -> Arc:
         """All sums."""
         if self.empty in (a, b):
@@ -135,6 +145,8 @@ def wide(v: Value) -> Arc:
     """The arc that a value's 64-bit ranges are two views of."""
     if v.umin > v.umax or v.smin > v.smax:
         return WIDE.empty
+    if v.hidden is not None and v.hidden[0] is not None and _says_nothing(WIDE, v.umin, v.umax, v.smin, v.smax):
+        return v.hidden[0]
     return WIDE.intersect((v.umin, v.umax - v.umin), WIDE.signed(v.smin, v.smax))
 
 
@@ -142,7 +154,19 @@ def narrow(v: Value) -> Arc:
     """The same of its low half."""
     if v.u32_min > v.u32_max or v.s32_min > v.s32_max:
         return NARROW.empty
+    known = v.hidden[1] if v.hidden is not None else None
+    if known is not None and _says_nothing(NARROW, v.u32_min, v.u32_max, v.s32_min, v.s32_max):
+        return known
     return NARROW.intersect((v.u32_min, v.u32_max - v.u32_min), NARROW.signed(v.s32_min, v.s32_max))
+
+
+def _says_nothing(circle: Circle, umin: int, umax: int, smin: int, smax: int) -> bool:
+    return umin == 0 and umax == circle.top and smin == -circle.half and smax == circle.half - 1
+
+
+def within(old: Value, cur: Value) -> bool:
+    """cnum64_is_subset(), cnum32_is_subset(): where one of the arcs of `old` is hidden."""
+    return WIDE.covers(wide(old), wide(cur)) and NARROW.covers(narrow(old), narrow(cur))
 
 
 def put_wide(v: Value, arc: Arc) -> None:
@@ -152,6 +176,9 @@ def put_wide(v: Value, arc: Arc) -> None:
         return
     v.umin, v.umax = WIDE.urange(arc)
     v.smin, v.smax = WIDE.srange(arc)
+    hides = arc[1] != U64_MAX and _says_nothing(WIDE, v.umin, v.umax, v.smin, v.smax)
+    if hides or v.hidden is not None:
+        v.hide(arc if hides else None, v.hidden[1] if v.hidden is not None else None)
 
 
 def put_narrow(v: Value, arc: Arc) -> None:
@@ -161,6 +188,9 @@ def put_narrow(v: Value, arc: Arc) -> None:
         return
     v.u32_min, v.u32_max = NARROW.urange(arc)
     v.s32_min, v.s32_max = NARROW.srange(arc)
+    hides = arc[1] != U32_MAX and _says_nothing(NARROW, v.u32_min, v.u32_max, v.s32_min, v.s32_max)
+    if hides or v.hidden is not None:
+        v.hide(v.hidden[0] if v.hidden is not None else None, arc if hides else None)
 
 
 def _low_of(arc: Arc) -> Arc:

@@ -60,6 +60,9 @@ AT_PKT_END: Final = -1
 BEYOND_PKT_END: Final = -2
 
 
+Hidden = tuple[tuple[int, int] | None, tuple[int, int] | None]  # arcs of 64 and of 32 bits
+
+
 class Value:
     """Everything known about the contents of a register.
 
@@ -70,6 +73,7 @@ class Value:
 
     __slots__ = (
         "frameno",
+        "hidden",
         "id",
         "off",
         "raw1",
@@ -104,6 +108,7 @@ class Value:
     u32_min: int
     u32_max: int
     frameno: int  # of the frame a stack pointer points into
+    hidden: Hidden | None  # what arcs say that no range says; see domain/arcs.py
     text: str | None  # the log's form, once somebody printed it
 
     def copy(self) -> Value:
@@ -125,6 +130,7 @@ class Value:
         new.u32_min = self.u32_min
         new.u32_max = self.u32_max
         new.frameno = self.frameno
+        new.hidden = self.hidden
         new.text = None
         return new
 
@@ -165,6 +171,7 @@ class Value:
         """Bounds and bits of one number: ___mark_reg_known()."""
         imm &= U64_MAX
         low = imm & U32_MAX
+        self.hidden = None
         self.var_off = (imm, 0)
         self.smin = self.smax = imm - (1 << 64) if imm >> 63 else imm
         self.umin = self.umax = imm
@@ -173,6 +180,8 @@ class Value:
 
     def set_unbounded64(self) -> None:
         """__mark_reg64_unbounded()."""
+        if self.hidden is not None:
+            self.hide(None, self.hidden[1])
         self.smin = S64_MIN
         self.smax = S64_MAX
         self.umin = 0
@@ -180,10 +189,16 @@ class Value:
 
     def set_unbounded32(self) -> None:
         """__mark_reg32_unbounded()."""
+        if self.hidden is not None:
+            self.hide(self.hidden[0], None)
         self.s32_min = S32_MIN
         self.s32_max = S32_MAX
         self.u32_min = 0
         self.u32_max = U32_MAX
+
+    def hide(self, wide: tuple[int, int] | None, narrow: tuple[int, int] | None) -> None:
+        """The arcs that no range shows."""
+        self.hidden = None if wide is None and narrow is None else (wide, narrow)
 
     @property
     def is_null(self) -> bool:
@@ -200,6 +215,7 @@ class Value:
 def _unknown(word: int) -> Value:
     new = Value()
     new.type = word
+    new.hidden = None
     new.clear_identity()
     new.var_off = TNUM_UNKNOWN
     new.set_unbounded64()
@@ -261,6 +277,7 @@ def same_bounds(a: Value, b: Value) -> bool:
         and a.s32_max == b.s32_max
         and a.u32_min == b.u32_min
         and a.u32_max == b.u32_max
+        and a.hidden == b.hidden
     )
 
 

@@ -393,6 +393,7 @@ def _fixed_offset(ptr: Value, number: int) -> bool:
 
 
 def _add_to_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
+    v.hidden = None
     if not off.var_off[1] and _fixed_offset(ptr, off.smin):
         v.off = ptr.off + off.smin
         return
@@ -414,6 +415,7 @@ def _add_to_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
 
 
 def _subtract_from_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
+    v.hidden = None
     if not off.var_off[1] and _fixed_offset(ptr, -off.smin):
         v.off = ptr.off - off.smin
         return

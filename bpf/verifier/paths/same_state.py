@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from bpf.verifier.domain import arcs
 from bpf.verifier.domain.state import (
     ADD_CONST,
     BPF_REG_SIZE,
@@ -110,6 +111,7 @@ def range_within(old: Value, cur: Value) -> bool:
         # tnum_in(old, cur)
         and not cur.var_off[1] & ~old.var_off[1]
         and old.var_off[0] == cur.var_off[0] & ~old.var_off[1]
+        and (old.hidden is None or arcs.within(old, cur))
     )
 
 

@@ -149,6 +149,15 @@ def test_random_programs_of_7_2_have_its_ranges():
     assert summary.wrongly_accepted == [] and summary.differences == []
 
 
+@pytest.mark.parametrize("name, version", [("arcs_7_2", "7.2"), ("linked_slots_6_12", "6.12")])
+def test_what_a_long_log_tells_of_ranges_and_copies(name, version):
+    """Arcs over both ends of the circle of numbers; slots that hold a copy of what a comparison has followed."""
+    file = read_cases(DATA / f"{name}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=2)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == [] and summary.logs.equal == len(file.rows)
+
+
 # random programs of tests/oracle/helper_programs.py: helpers of all kinds, arguments of the right kind mostly.
 @pytest.mark.parametrize(
     "version, level", [("5.10", 1), ("5.10", 2), ("6.1", 1), ("6.12", 1), ("6.12", 2), ("7.2", 1), ("7.2", 2)]
