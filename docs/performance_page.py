@@ -38,15 +38,15 @@ SECTIONS = (
 Frequent system calls are answered in the hook of their instruction, in host code; all others go through kernel text and Python behind every
 kernel function. `SIMKERNEL_TIER=python` shows what the latter costs, with the same time and counts. A real kernel needs two seconds or more to boot.
 
-What bounds the latter is Python in many places, by samples. A fork and exec of a static busybox (2.8 ms where the host has a processor to spare) is 18 % emulated
-code and its translation, 22 % page faults (64 of them), 12 % `copy_process()`, 6 % the loading of the program, 4 % members of structures in kernel memory, and nothing
-else above 5 %. Of a file that `find` shows two thirds are its `stat`, half of that the record, a tenth is the reading of the directory. A block through a pipe
-between two programs takes four system calls that sleep and wake: 27 % goes from text to Python and back (46 times), 13 % are the pipe's bodies, 12 % the switch of
-tasks, 8 % the wake-up. An open with its close is twelve kernel functions: 31 % are ways between them, a fifth their structures in kernel memory, the rest
-their bodies, none of which takes more than 3 %.
+What bounds the latter is Python in many places, by samples. A fork and exec of a static busybox (1.8 ms where the host has a processor to spare) is a
+quarter emulated code with its translation and its page faults (69 of them, 59 by compiled code), 14 % `copy_process()`, 7 % the loading of the program, 5 % the
+way from `/proc/self/exe` to its file, and nothing else above 4 %. Of a file that `find` shows two thirds are its `stat`, half of that the record, a tenth is the
+reading of the directory. Of the blocks through a pipe between two programs fifteen of sixteen are moved from the hook, since those who were woken have not run yet:
+28 % are the buffers, which are Python's, 30 % the sixteenth block, at which one sleeps and wakes the other. An open with its close is twelve kernel
+functions: 31 % are ways between them, a fifth their structures in kernel memory, the rest their bodies, none of which takes more than 3 %.
 """, ("work", "machine", "paths")),
     Section("Starts, copies, growth", """
-Most of a start is Python reading some 500 modules and making their classes. What must not cost more where there is more of it is
+Most of a start is Python making the classes of some 900 modules, which the command finds in one file of the cache. What must not cost more where there is more of it is
 compared with one of few.
 """, ("start", "growth")),
     Section("Probes, tracepoints and the programs on them", """
