@@ -139,10 +139,10 @@ def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, 
     if by_pages is not None:
         return (yield from _into_pipe(k, source, by_pages, dest, count))
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, MAX_RW_COUNT))
+    if offset:
+        k.usercopy.put_user(offset, width, in_pos)
     if moved > 0:
-        if offset:
-            k.usercopy.put_user(offset, width, in_pos)
-        else:
+        if not offset:
             k.vfs.mirror.set_pos(source, in_pos)
         if not dest.f_mode & c.FMODE_STREAM:
             k.vfs.mirror.set_pos(dest, out_pos)

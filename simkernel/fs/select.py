@@ -112,6 +112,9 @@ def driven(k: FsKernel, fds: Iterable[int]) -> list[File]:
     return [file for file in found if file is not None and file.f_op.drive is not None]
 
 
+STICKY_TIMEOUTS = 0x4000000  # include/uapi/linux/personality.h
+
+
 class PollCall:
     """One poll(2): the descriptors and what they answered."""
 
@@ -237,16 +240,24 @@ def ppoll(k: FsKernel, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize:
     ret = yield from _poll(k, ufds, nfds, timeout)
     if restore is not None:
         restore(ret == -EINTR)
-    if tsp and timeout is not None:
-        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1, word)
-    return -ERESTARTNOHAND if ret == -EINTR else ret
+    told = not (tsp and timeout) or _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1, word)
+    return -ERESTARTNOHAND if ret == -EINTR and told else ret
 
 
-def _put_left(k: FsKernel, addr: int, left_ns: int, unit: int, word: int) -> None:
-    """poll_select_finish(): what is left of the timeout; `unit` 1 for timespec, 1000 for timeval."""
+def _put_left(k: FsKernel, addr: int, left_ns: int, unit: int, word: int) -> bool:
+    """poll_select_finish(): what is left of the timeout; `unit` 1 for timespec, 1000 for timeval.
+
+    False: it is not told, as the personality wants it or because it cannot be written; such a call is not restarted.
+    """
     left = max(0, left_ns)
-    k.usercopy.put_user(addr, word, left // NSEC_PER_SEC)
-    k.usercopy.put_user(addr + word, word, left % NSEC_PER_SEC // unit)
+    if k.current.personality & STICKY_TIMEOUTS:
+        return False
+    try:
+        k.usercopy.put_user(addr, word, left // NSEC_PER_SEC)
+        k.usercopy.put_user(addr + word, word, left % NSEC_PER_SEC // unit)
+    except KernelError:
+        return False
+    return True
 
 
 class SelectCall:
@@ -336,9 +347,8 @@ def sys_select(k: FsKernel, n: int, inp: int, outp: int, exp: int, tvp: int) -> 
         timeout = sec * NSEC_PER_SEC + usec * 1000
     start = k.clock.now_ns
     ret = yield from _select(k, n, inp, outp, exp, timeout)
-    if tvp and timeout is not None:
-        _put_left(k, tvp, timeout - (k.clock.now_ns - start), 1000, k.arch.model.word)
-    return -ERESTARTNOHAND if ret == -EINTR else ret
+    told = not (tvp and timeout) or _put_left(k, tvp, timeout - (k.clock.now_ns - start), 1000, k.arch.model.word)
+    return -ERESTARTNOHAND if ret == -EINTR and told else ret
 
 
 @syscall(
@@ -361,6 +371,5 @@ def pselect6(k: FsKernel, n: int, inp: int, outp: int, exp: int, tsp: int, sig: 
     ret = yield from _select(k, n, inp, outp, exp, timeout)
     if restore is not None:
         restore(ret == -EINTR)
-    if tsp and timeout is not None:
-        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1, word)
-    return -ERESTARTNOHAND if ret == -EINTR else ret
+    told = not (tsp and timeout) or _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1, word)
+    return -ERESTARTNOHAND if ret == -EINTR and told else ret

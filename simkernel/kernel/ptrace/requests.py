@@ -324,8 +324,8 @@ def ptrace_request(k: KernelFace, child: int, request: int, addr: int, data: int
     "int ptrace_attach(struct task_struct *task, long request, unsigned long addr, unsigned long flags)",
     source="kernel/ptrace.c",
 )
-def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: int) -> int:
-    """Begin to trace.  EPERM, EIO."""
+def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: int) -> Body:
+    """Begin to trace; a task that has stopped is in a stop of the tracer's when this returns.  EPERM, EIO."""
     task, me = k.tasks.at(p_task), k.current
     seize = request == p.PTRACE_SEIZE
     if seize:
@@ -342,6 +342,8 @@ def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: in
     if task.state == TASK_STOPPED:
         task.ptrace_trap = True
         kick(k, task)
+        while task.state != TASK_TRACED and not task.exit_state:
+            yield k.wait(me.signal.wait_chldexit, interruptible=False)  # JOBCTL_TRAPPING
     return 0
 
 

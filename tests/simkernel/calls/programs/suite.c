@@ -159,6 +159,34 @@ static void names(void)
 	    sys(__NR_getsockname, s, 0, &zero), sys(__NR_getsockname, s, buf, 1));
 }
 
+static void left_over(void)
+{
+	struct { long s, us; } *t = map(0, 4096, 3, 0x22, -1, 0);
+	long in = sys(__NR_openat, AT_FDCWD, "/tmp/in", O_RDWR | O_CREAT, 0600), out = sys(__NR_openat, AT_FDCWD, "/tmp/out", O_RDWR | O_CREAT, 0600), pid;
+
+	t->s = 0, t->us = 2000;
+	say("select %r", sys(__NR_select, 0, 0, 0, 0, t));
+	say(" left %l\n", t->us);
+	t->us = 2000;
+	sys(__NR_personality, 0x4000000);
+	say("sticky: select %r", sys(__NR_select, 0, 0, 0, 0, t));
+	say(" left %l\n", t->us);
+	sys(__NR_personality, 0);
+	sys(__NR_mprotect, t, 4096, 1);
+	say("read-only: select %r, ppoll %r, sendfile of nothing %r\n", sys(__NR_select, 0, 0, 0, 0, t), sys(__NR_ppoll, 0, 0, t, 0, 0), sys(__NR_sendfile, out, in, t, 1));
+	pid = fork();
+	if (!pid) {
+		sys(__NR_kill, sys(__NR_getpid), SIGSTOP);
+		leave(0);
+	}
+	int status;
+	sys(__NR_wait4, pid, &status, 2, 0);
+	say("stopped %x attach %r", (long)status, sys(__NR_ptrace, 16, pid, 0, 0));
+	say(" at once: %r\n", sys(__NR_ptrace, 3, pid, 15 * 8, &status));
+	sys(__NR_kill, pid, SIGKILL);
+	say("killed %x\n", (long)wait_for(pid));
+}
+
 int main(int argc, char **argv)
 {
 	say("mount %r\n", sys(__NR_mount, "t", "/tmp", "tmpfs", 0, 0));
@@ -167,5 +195,6 @@ int main(int argc, char **argv)
 	memory();
 	told();
 	names();
+	left_over();
 	return 0;
 }
