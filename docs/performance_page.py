@@ -42,7 +42,7 @@ What bounds the latter is Python in many places, by samples. A fork and exec of 
 quarter emulated code with its translation and its page faults (69 of them, 59 by compiled code), 14 % `copy_process()`, 7 % the loading of the program, 5 % the
 way from `/proc/self/exe` to its file, and nothing else above 4 %. Of a file that `find` shows two thirds are its `stat`, half of that the record, a tenth is the
 reading of the directory. Of the blocks through a pipe between two programs fifteen of sixteen are moved from the hook, since those who were woken have not run yet:
-28 % are the buffers, which are Python's, 30 % the sixteenth block, at which one sleeps and wakes the other. An open with its close is twelve kernel
+28 % are the buffers, which are Python's, a fifth the sixteenth block, at which one sleeps and wakes the other. An open with its close is twelve kernel
 functions: 31 % are ways between them, a fifth their structures in kernel memory, the rest their bodies, none of which takes more than 3 %.
 """, ("work", "machine", "paths")),
     Section("Starts, copies, growth", """

@@ -124,14 +124,16 @@ class Pipe:
 
     def add(self, it: Moved, packet: bool) -> int:
         """Buffer after buffer, while there are slots: bytes.  KernelError(EFAULT, ENOMEM) if there was none."""
-        done = 0
-        while it.count and not self.full:
-            wanted = min(it.count, PAGE_SIZE)
+        done, bufs, merges = 0, self.bufs, not packet
+        while it.count and len(bufs) < self.slots:
+            wanted = it.count
+            if wanted > PAGE_SIZE:
+                wanted = PAGE_SIZE
             try:
                 data = it.copy_from(wanted)
                 if len(data) < wanted:
                     raise KernelError(EFAULT)
-                self.bufs.append(PipeBuffer(bytearray(data), merges=not packet, packet=packet))
+                bufs.append(PipeBuffer(bytearray(data), merges, packet))
                 self.charge()
             except KernelError as refused:
                 if refused.errno == ENOMEM:
@@ -149,19 +151,20 @@ class Pipe:
 
     def take(self, it: Moved) -> int:
         """What a read gets: bytes, to the end of a packet at most.  0 if none of them could be put there."""
-        done = 0
-        while self.bufs and it.count:
-            buf = self.bufs[0]
+        done, bufs = 0, self.bufs
+        while bufs and it.count:
+            buf = bufs[0]
             begin, data = buf.offset, buf.data
-            wanted = len(data) - begin
+            size = len(data)
+            wanted = size - begin
             if wanted > it.count:
                 wanted = it.count
-            copied = it.copy_to(data if wanted == len(data) else memoryview(data)[begin : begin + wanted])
-            buf.offset += copied
+            copied = it.copy_to(data if wanted == size else memoryview(data)[begin : begin + wanted])
+            buf.offset = begin = begin + copied
             done += copied
             ends = buf.packet and copied == wanted
-            if ends or buf.offset == len(data):
-                self.bufs.popleft()
+            if ends or begin == size:
+                bufs.popleft()
             if ends or copied < wanted:
                 break
         self.charge()

@@ -495,9 +495,9 @@ class PipeBodies:
     def write(self, address: int) -> None:
         """Of a struct file."""
         file = self.files[address]
-        pipe, moved = pipe_of(file.f_inode), self.moved
-        moved.begin(self.count.value)
-        self.count.value = pipe.merge(moved) + pipe.add(moved, bool(file.f_flags & O_DIRECT))
+        pipe, moved, count = pipe_of(file.f_inode), self.moved, self.count
+        moved.begin(count.value)
+        count.value = pipe.merge(moved) + pipe.add(moved, bool(file.f_flags & O_DIRECT))
 
 
 def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:

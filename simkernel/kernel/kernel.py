@@ -128,7 +128,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         mm = self.mm = AddressSpaces(self, arch, self.physical, mem, mirror, usercopy, cpu, tracepoints)
         usercopy.user = mm.no_user
         self.objects = mm.page_events.objects = Objects(mem, mirror, self.symbols, tracepoints)
-        users = self.users = Users(mm.charge)
+        users = self.users = Users(self.physical.charge)
         jiffies = Jiffies(arch, mem, self.symbols)
         regs = self.regs = Registers(arch, abi, cpu.layout, mem)
         cpus = self.cpus = Cpus(self, cpu, clock, mirror, usercopy, tracepoints, jiffies, mm.no_user)
