@@ -349,6 +349,9 @@ class Rules:
     recursion_named: bool = since("7.2", "-", "a function that calls itself is refused before any path is walked")
     registers_written: bool = since("6.18", "-", "programs on probes may write the registers; they only get at uprobes")
     unaligned_syscall_context: bool = since("7.2", "-", "the context of a system call's program needs no alignment")
+    packet_ends_forgotten: bool = since(
+        "7.2", "-", "any arithmetic makes a packet pointer one whose distance to the end is not known"
+    )
     indirect_jumps_named: bool = since(
         "7.2", "-", "jumps to a place in a register are known, and refused by their fields"
     )

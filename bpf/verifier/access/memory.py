@@ -318,11 +318,15 @@ def _access_sock(env: Env, regno: int, off: int, size: int, access: int, value_r
 
 def _check_buffer(env: Env, kind: str, v: Value, regno: int, off: int, size: int) -> None:
     """__check_buffer_access(): the size is only known when the program is attached."""
+    fixed = v.off if env.rules.offsets_in_bounds else 0
+    off -= fixed
     if off < 0:
         env.reject(EACCES, f"R{regno} invalid {kind} buffer access: off={off}, size={size}")
     if v.var_off != (0, 0):
         where = tnum_text(v.var_off)
         env.reject(EACCES, f"R{regno} invalid variable buffer offset: off={off}, var_off={where}")
+    if fixed < 0:
+        env.reject(EACCES, f"R{regno} invalid negative {kind} buffer offset: off={off}, var_off={fixed}")
 
 
 def _access_tp_buffer(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:

@@ -41,6 +41,8 @@ from bpf.verifier.domain.state import (
     ADD_CONST,
     ADD_CONST32,
     ADD_CONST64,
+    AT_PKT_END,
+    BEYOND_PKT_END,
     MAX_BPF_STACK,
     S64_MIN,
     Reg,
@@ -392,10 +394,17 @@ def _fixed_offset(ptr: Value, number: int) -> bool:
     return s32(ptr.off + number) == ptr.off + number
 
 
+def _forget_end(env: Env, v: Value) -> None:
+    """Where a packet's end lies from a pointer holds of another pointer no more."""
+    if v.type in _PACKET and v.raw1 in (AT_PKT_END, BEYOND_PKT_END) and env.rules.packet_ends_forgotten:
+        v.raw1 = v.raw2 = 0
+
+
 def _add_to_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
     v.hidden = None
     if not off.var_off[1] and _fixed_offset(ptr, off.smin):
         v.off = ptr.off + off.smin
+        _forget_end(env, v)
         return
     low, high = ptr.smin + off.smin, ptr.smax + off.smax
     if S64_MIN <= low <= S64_MAX and S64_MIN <= high <= S64_MAX:
@@ -418,6 +427,7 @@ def _subtract_from_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
     v.hidden = None
     if not off.var_off[1] and _fixed_offset(ptr, -off.smin):
         v.off = ptr.off - off.smin
+        _forget_end(env, v)
         return
     low, high = ptr.smin - off.smax, ptr.smax - off.smin
     if S64_MIN <= low <= S64_MAX and S64_MIN <= high <= S64_MAX:

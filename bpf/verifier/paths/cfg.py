@@ -219,7 +219,11 @@ class _Walk:
 
     def _visit_goto(self, here: int, insn: Insn) -> bool:
         if insn.src_kind == BPF_X:
-            self.env.reject(EINVAL)
+            env = self.env
+            if not env.rules.indirect_jumps_named:
+                env.reject(EINVAL)
+            start = max(subprog.start for subprog in env.subprogs if subprog.start <= here)
+            env.reject(EINVAL, f"no jump tables found for subprog starting at {start}")
         rules = self.env.rules
         target = here + (insn.imm if insn.cls == BPF_JMP32 and rules.jump_by_imm else insn.off) + 1
         if self._push(here, target, FALLTHROUGH, True):

@@ -186,13 +186,10 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
             _resolve(env, i, insn)
             i += 1
         elif insn.code not in known or (insn.cls == BPF_JMP32 and not env.rules.jmp32):
-            if (
-                insn.code == _INDIRECT_JUMP
-                and env.rules.indirect_jumps_named
-                and (insn.src_reg or insn.imm or insn.off)
-            ):
+            if insn.code != _INDIRECT_JUMP or not env.rules.indirect_jumps_named:
+                env.reject(EINVAL, f"unknown opcode {insn.code:02x}")
+            if insn.src_reg or insn.imm or insn.off:
                 env.reject(EINVAL, "BPF_JA|BPF_X uses reserved fields")
-            env.reject(EINVAL, f"unknown opcode {insn.code:02x}")
         elif early:
             check_fields(env, insn)
         i += 1
