@@ -97,7 +97,7 @@ class PhysicalMemory:
         """One zeroed page; returns its pfn.  Raises OutOfMemory (ENOMEM)."""
         if self.free_pages <= 0:
             raise OutOfMemory()
-        pfn = self.freed.find(1, self.lowest, self.watermark)
+        pfn = self.freed.find(b"\1", self.lowest, self.watermark)
         if pfn >= 0:
             self.freed[pfn] = 0
             self.buf[pfn << PAGE_SHIFT : (pfn + 1) << PAGE_SHIFT] = _ZERO_PAGE
