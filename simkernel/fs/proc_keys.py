@@ -14,12 +14,12 @@ from simkernel.kernel.keys.special import keys_of, possesses, searcher
 
 def _line(k: FsKernel, key: Key, refs: int) -> str:
     """proc_keys_show(): the number of references is that of keyrings it is in, and one."""
-    flags = f"I{'R' if key.revoked else '-'}-Q--{'i' if key.invalidated else '-'}"
+    flags = f"I{'R' if key.revoked else '-'}-Q-{'N' if key.rejected else '-'}{'i' if key.invalidated else '-'}"
     size = (len(key.links) or "empty") if key.is_keyring else len(key.payload)
     when = left(key, k.clock.realtime_ns)
     return (
         f"{key.serial:08x} {flags} {refs:5} {when:>4} {key.perm:08x} {key.uid:5} {key.shown_gid:5} "
-        f"{key.type.name:<9.9} {key.description}{'' if key.revoked and not key.is_keyring else f': {size}'}\n"
+        f"{key.type.name:<9.9} {key.description}{'' if key.rejected or (key.revoked and not key.is_keyring) else f': {size}'}\n"
     )
 
 

@@ -1,6 +1,6 @@
 """add_key(2), request_key(2), keyctl(2).  security/keys/keyctl.c.
 
-Nobody makes keys for others here: what request_key(2) does not find is ENOKEY, or ENOENT where it should be made: there is no /sbin/request-key.
+Nobody makes keys for others here: there is no /sbin/request-key.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from simkernel.kernel.keys.special import (
     THREAD,
     ask_alloc,
     ask_permission,
+    default_ring,
     install_session,
     join_session,
     keys_of,
@@ -106,7 +107,7 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
     old = ring.links.get((kind.name, text))
     if kind.updatable and old is not None and not old.revoked:
         searcher(k).check(old, possessed, key_.NEED_WRITE)
-        old.expiry_ns = 0
+        old.expiry_ns = old.rejected = 0
         keys_of(k).reserve(old, data)
         old.store(data)
         return old
@@ -126,20 +127,44 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
     "const char *_type, const char *_description, const char *_callout_info, key_serial_t destringid", source=KEYCTL,
 )  # fmt: skip
 def sys_request_key(k: KernelFace, type_: int, description: int, callout: int, destringid: int) -> int:
-    """A key that the task's keyrings hold.  EINVAL, EFAULT, ENOKEY, EACCES, EKEYREVOKED, EKEYEXPIRED."""
+    """A key that the task's keyrings hold.  EINVAL, EFAULT, ENOKEY, ENOENT, EACCES, EDQUOT, EKEYREVOKED, EKEYEXPIRED.
+
+    What is not found is to be made by /sbin/request-key, if the caller says for what; there is none, so that for a minute
+    a negative key stands in its place.
+    """
     name, text = _type(k, type_), _text(k, description)
     if callout:
         _text(k, callout)
-    dest = lookup(k, destringid, key_.NEED_WRITE, create=True) if destringid else None
+    dest = lookup(k, destringid, key_.NEED_WRITE, create=True).key if destringid else None
     if name not in TYPES:
         raise KernelError(ENOKEY)
     try:
         found = search_process(k, (name, text))
     except KernelError as error:
-        raise KernelError(ENOENT if callout and error.errno == ENOKEY else error.errno) from None
+        if error.errno != EAGAIN:
+            raise
+        if not callout:
+            raise KernelError(ENOKEY) from None
+        _reject(k, TYPES[name], text, dest if dest is not None else default_ring(k))
+        raise KernelError(ENOENT) from None
     if dest is not None:
-        key_.link(dest.key, found)
+        key_.link(dest, found)
     return found.serial
+
+
+NEGATIVE_NS = 60 * NSEC_PER_SEC  # key_negative_timeout
+
+
+def _reject(k: KernelFace, kind: KeyType, text: str, ring: Key) -> None:
+    """construct_alloc_key(), key_negate_and_link()."""
+    cred, keys = k.current.cred, keys_of(k)
+    key = ask_alloc(k, keys.new(kind.name, text, (cred.fsuid, cred.fsgid), kind.perm))
+    key.rejected, key.expiry_ns = ENOKEY, k.clock.realtime_ns + NEGATIVE_NS
+    try:
+        key_.link(ring, key)
+    except KernelError:
+        keys.accounts.loose.append(key)
+        raise
 
 
 # --- keyctl(2) ---
@@ -270,6 +295,8 @@ def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -
 def _read(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
     found = lookup(k, _signed(number), 0)
     key = found.key
+    if key.rejected:
+        raise KernelError(key.rejected)
     try:
         ask_permission(k, key, found.possessed, KEY_DEFER_PERM_CHECK)
     except KernelError:

@@ -65,6 +65,7 @@ class Key:
         self.expiry_ns = 0
         self.revoked = self.invalidated = self.uid_keyring = False
         self.restricted = False  # nothing may be linked to it any more
+        self.rejected = 0  # of a negative key: the errno of who asks for it
 
     @property
     def is_keyring(self) -> bool:
@@ -240,7 +241,9 @@ def search(keyring: Key, place: Place, who: Searcher, possessed: bool, now: int,
             who.asked(key, possessed, NEED_SEARCH)
         state = 0 if only is not None else key.state(now)
         if not state and (only is not None or who.may(key, possessed, NEED_SEARCH)):
-            return key
+            if only is not None or not key.rejected:
+                return key
+            state = key.rejected
         error = state or EACCES
     raise KernelError(error)
 

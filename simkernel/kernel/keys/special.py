@@ -19,6 +19,7 @@ from simkernel.kernel.keys.key import (
     NEED_SEARCH,
     NEED_SETATTR,
     NEED_VIEW,
+    NEED_WRITE,
     NO_GID,
     Key,
     Keys,
@@ -186,7 +187,7 @@ def _there(ring: object) -> Key:
 
 
 def search_process(k: KernelFace, place: Place, only: Key | None = None) -> Key:
-    """search_process_keyrings_rcu(): thread, process, session.  ENOKEY where one of them has none of that name, else why it cannot be had."""
+    """search_process_keyrings_rcu(): thread, process, session.  EAGAIN where none has one of that name, else why it cannot be had."""
     task, who, now = k.current, searcher(k), k.clock.realtime_ns
     errors: list[int] = []
     session = task.cred.session_keyring
@@ -199,7 +200,18 @@ def search_process(k: KernelFace, place: Place, only: Key | None = None) -> Key:
             return search(ring, place, who, True, now, only)
         except KernelError as refused:
             errors.append(refused.errno)
-    raise KernelError(ENOKEY if not errors or EAGAIN in errors or ENOKEY in errors else errors[-1])
+    if ENOKEY in errors:
+        raise KernelError(ENOKEY)
+    raise KernelError(EAGAIN if not errors or EAGAIN in errors else errors[-1])
+
+
+def default_ring(k: KernelFace) -> Key:
+    """construct_get_dest_keyring(): where a key goes that is made for who asks for it.  EACCES."""
+    task = k.current
+    rings = (task.thread_keyring, task.process_keyring, task.cred.session_keyring)
+    ring = next((ring for ring in rings if isinstance(ring, Key)), None) or special(k, USER_SESSION, True)
+    searcher(k).check(ring, True, NEED_WRITE)
+    return ring
 
 
 def possesses(k: KernelFace, key: Key) -> bool:
@@ -223,6 +235,8 @@ def lookup(k: KernelFace, number: int, need: int, create: bool = False) -> KeyRe
             raise KernelError(ENOKEY)
         found = KeyRef(key, possesses(k, key))
     state = found.key.state(k.clock.realtime_ns) if need else 0
+    if found.key.rejected and need & (NEED_READ | NEED_WRITE | NEED_SEARCH | NEED_LINK):
+        raise KernelError(found.key.rejected)
     if state:
         raise KernelError(state)
     if need:
