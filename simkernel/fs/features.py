@@ -61,7 +61,14 @@ class Features:
         self.status_speculation = has("4.17")
         self.status_thp = has("5.0")
         self.status_seccomp_filters = has("5.9")
-        self.status_indirect_branch = has("5.10")
+        self.status_indirect_branch = has("5.11")
+        self.status_untag_mask = has("6.4")
+        self.status_thread_features = has("6.6")
+        self.status_kthread = has("6.11")
+        # lines of /proc/PID/smaps
+        self.smaps_pss_dirty = has("6.0")
+        self.smaps_ksm = has("6.8")
+        self.smaps_thp_aligned = has("6.6")
         # what follows from these, as the calls ask for it
         self.new_sync = not self.sync_iter_inlined
         self.read_step = "" if self.no_vfs_step else "__vfs_read"

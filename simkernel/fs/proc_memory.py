@@ -7,10 +7,12 @@ that so many pages make.  Counters of what is not here (swapping, compaction, hu
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import lru_cache
 
 from arch.abi.errno import EINVAL, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import DEFAULT_POLLMASK
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import Dir, Node, PseudoFile
@@ -29,32 +31,43 @@ KPF_UPTODATE, KPF_LRU, KPF_BUDDY, KPF_MMAP, KPF_ANON, KPF_SWAPBACKED, KPF_NOPAGE
 )  # fmt: skip
 Mapped = dict[int, tuple[Mm, Vma, int]]  # page -> one place where it is mapped
 MIGRATE_TYPES = ("Unmovable", "Movable", "Reclaimable", "HighAtomic", "Isolate")
+# as 5.10, 6.1, 6.12 and 7.2 have them; NAME:SINCE-UNTIL where not all do, by the first of these that does, and the first that does not
 VMSTAT_NAMES = """
-    nr_free_pages nr_zone_inactive_anon nr_zone_active_anon nr_zone_inactive_file nr_zone_active_file nr_zone_unevictable
-    nr_zone_write_pending nr_mlock nr_bounce nr_zspages nr_free_cma numa_hit numa_miss numa_foreign numa_interleave numa_local numa_other
-    nr_inactive_anon nr_active_anon nr_inactive_file nr_active_file nr_unevictable nr_slab_reclaimable nr_slab_unreclaimable
-    nr_isolated_anon nr_isolated_file workingset_nodes workingset_refault_anon workingset_refault_file workingset_activate_anon
-    workingset_activate_file workingset_restore_anon workingset_restore_file workingset_nodereclaim nr_anon_pages nr_mapped nr_file_pages
-    nr_dirty nr_writeback nr_writeback_temp nr_shmem nr_shmem_hugepages nr_shmem_pmdmapped nr_file_hugepages nr_file_pmdmapped
-    nr_anon_transparent_hugepages nr_vmscan_write nr_vmscan_immediate_reclaim nr_dirtied nr_written nr_throttled_written
-    nr_kernel_misc_reclaimable nr_foll_pin_acquired nr_foll_pin_released nr_kernel_stack nr_page_table_pages nr_sec_page_table_pages
-    nr_swapcached pgpromote_success pgpromote_candidate nr_dirty_threshold nr_dirty_background_threshold pgpgin pgpgout pswpin pswpout
-    pgalloc_dma pgalloc_dma32 pgalloc_normal pgalloc_movable pgalloc_device allocstall_dma allocstall_dma32 allocstall_normal
-    allocstall_movable allocstall_device pgskip_dma pgskip_dma32 pgskip_normal pgskip_movable pgskip_device pgfree pgactivate pgdeactivate
-    pglazyfree pgfault pgmajfault pglazyfreed pgrefill pgreuse pgsteal_kswapd pgsteal_direct pgdemote_kswapd pgdemote_direct pgscan_kswapd
-    pgscan_direct pgscan_direct_throttle pgscan_anon pgscan_file pgsteal_anon pgsteal_file zone_reclaim_failed pginodesteal slabs_scanned
-    kswapd_inodesteal kswapd_low_wmark_hit_quickly kswapd_high_wmark_hit_quickly pageoutrun pgrotated drop_pagecache drop_slab oom_kill
-    numa_pte_updates numa_huge_pte_updates numa_hint_faults numa_hint_faults_local numa_pages_migrated pgmigrate_success pgmigrate_fail
-    thp_migration_success thp_migration_fail thp_migration_split compact_migrate_scanned compact_free_scanned compact_isolated compact_stall
-    compact_fail compact_success compact_daemon_wake compact_daemon_migrate_scanned compact_daemon_free_scanned htlb_buddy_alloc_success
-    htlb_buddy_alloc_fail unevictable_pgs_culled unevictable_pgs_scanned unevictable_pgs_rescued unevictable_pgs_mlocked
-    unevictable_pgs_munlocked unevictable_pgs_cleared unevictable_pgs_stranded thp_fault_alloc thp_fault_fallback thp_fault_fallback_charge
-    thp_collapse_alloc thp_collapse_alloc_failed thp_file_alloc thp_file_fallback thp_file_fallback_charge thp_file_mapped thp_split_page
-    thp_split_page_failed thp_deferred_split_page thp_split_pmd thp_scan_exceed_none_pte thp_scan_exceed_swap_pte thp_scan_exceed_share_pte
-    thp_split_pud thp_zero_page_alloc thp_zero_page_alloc_failed thp_swpout thp_swpout_fallback balloon_inflate balloon_deflate
-    balloon_migrate swap_ra swap_ra_hit ksm_swpin_copy cow_ksm zswpin zswpout direct_map_level2_splits direct_map_level3_splits nr_unstable
+    nr_free_pages nr_free_pages_blocks:7.2- nr_zone_inactive_anon nr_zone_active_anon nr_zone_inactive_file nr_zone_active_file
+    nr_zone_unevictable nr_zone_write_pending nr_mlock nr_page_table_pages:-6.1 nr_bounce:-7.2 nr_zspages nr_free_cma
+    nr_unaccepted:6.12- numa_hit numa_miss numa_foreign numa_interleave numa_local numa_other nr_inactive_anon nr_active_anon
+    nr_inactive_file nr_active_file nr_unevictable nr_slab_reclaimable nr_slab_unreclaimable nr_isolated_anon nr_isolated_file
+    workingset_nodes workingset_refault_anon workingset_refault_file workingset_activate_anon workingset_activate_file
+    workingset_restore_anon workingset_restore_file workingset_nodereclaim nr_anon_pages nr_mapped nr_file_pages nr_dirty nr_writeback
+    nr_writeback_temp:-7.2 nr_shmem nr_shmem_hugepages nr_shmem_pmdmapped nr_file_hugepages nr_file_pmdmapped
+    nr_anon_transparent_hugepages nr_vmscan_write nr_vmscan_immediate_reclaim nr_dirtied nr_written nr_throttled_written:6.1-
+    nr_kernel_misc_reclaimable nr_foll_pin_acquired nr_foll_pin_released nr_vmalloc:7.2- nr_kernel_stack nr_page_table_pages:6.1-
+    nr_sec_page_table_pages:6.1- nr_iommu_pages:6.12- nr_swapcached:6.1- pgpromote_success:6.1- pgpromote_candidate:6.1-
+    pgpromote_candidate_nrl:7.2- pgdemote_kswapd:6.12- pgdemote_direct:6.12- pgdemote_khugepaged:6.12- pgdemote_proactive:7.2-
+    pgsteal_kswapd:7.2- pgsteal_direct:7.2- pgsteal_khugepaged:7.2- pgsteal_proactive:7.2- pgsteal_anon:7.2- pgsteal_file:7.2-
+    pgscan_kswapd:7.2- pgscan_direct:7.2- pgscan_khugepaged:7.2- pgscan_proactive:7.2- pgscan_anon:7.2- pgscan_file:7.2- pgrefill:7.2-
+    nr_hugetlb:7.2- nr_balloon_pages:7.2- nr_kernel_file_pages:7.2- nr_gpu_active:7.2- nr_gpu_reclaim:7.2- nr_dirty_threshold
+    nr_dirty_background_threshold nr_memmap_pages:6.12- nr_memmap_boot_pages:6.12- pgpgin pgpgout pswpin pswpout pgalloc_dma
+    pgalloc_dma32 pgalloc_normal pgalloc_movable pgalloc_device:6.1- allocstall_dma allocstall_dma32 allocstall_normal
+    allocstall_movable allocstall_device:6.1- pgskip_dma pgskip_dma32 pgskip_normal pgskip_movable pgskip_device:6.1- pgfree pgactivate
+    pgdeactivate pglazyfree pgfault pgmajfault pglazyfreed pgrefill:-7.2 pgreuse pgsteal_kswapd:-7.2 pgsteal_direct:-7.2
+    pgdemote_kswapd:6.1-6.12 pgdemote_direct:6.1-6.12 pgsteal_khugepaged:6.12-7.2 pgscan_kswapd:-7.2 pgscan_direct:-7.2
+    pgscan_khugepaged:6.12-7.2 pgscan_direct_throttle pgscan_anon:-7.2 pgscan_file:-7.2 pgsteal_anon:-7.2 pgsteal_file:-7.2
+    zone_reclaim_success:6.12- zone_reclaim_failed pginodesteal slabs_scanned kswapd_inodesteal kswapd_low_wmark_hit_quickly
+    kswapd_high_wmark_hit_quickly pageoutrun pgrotated drop_pagecache drop_slab oom_kill numa_pte_updates numa_huge_pte_updates
+    numa_hint_faults numa_hint_faults_local numa_pages_migrated pgmigrate_success pgmigrate_fail thp_migration_success
+    thp_migration_fail thp_migration_split compact_migrate_scanned compact_free_scanned compact_isolated compact_stall compact_fail
+    compact_success compact_daemon_wake compact_daemon_migrate_scanned compact_daemon_free_scanned htlb_buddy_alloc_success
+    htlb_buddy_alloc_fail cma_alloc_success:7.2- cma_alloc_fail:7.2- unevictable_pgs_culled unevictable_pgs_scanned
+    unevictable_pgs_rescued unevictable_pgs_mlocked unevictable_pgs_munlocked unevictable_pgs_cleared unevictable_pgs_stranded
+    thp_fault_alloc thp_fault_fallback thp_fault_fallback_charge thp_collapse_alloc thp_collapse_alloc_failed thp_file_alloc
+    thp_file_fallback thp_file_fallback_charge thp_file_mapped thp_split_page thp_split_page_failed thp_deferred_split_page
+    thp_underused_split_page:6.12- thp_split_pmd thp_scan_exceed_none_pte:6.1- thp_scan_exceed_swap_pte:6.1-
+    thp_scan_exceed_share_pte:6.1- thp_split_pud thp_zero_page_alloc thp_zero_page_alloc_failed thp_swpout thp_swpout_fallback
+    balloon_inflate balloon_deflate balloon_migrate swap_ra swap_ra_hit swpin_zero:6.12- swpout_zero:6.12- ksm_swpin_copy:6.1-
+    cow_ksm:6.1- zswpin:6.1- zswpout:6.1- zswpwb:6.12- direct_map_level2_splits:6.1- direct_map_level3_splits:6.1-
+    direct_map_level2_collapses:7.2- direct_map_level3_collapses:7.2- nr_unstable
 """
-VMSTAT = VMSTAT_NAMES.split()
 #         cache             bytes  objects and pages of a slab
 SLABS = (
     ("filp", 256, 16, 1), ("vm_area_struct", 152, 26, 1), ("mm_struct", 1024, 16, 4), ("signal_cache", 1152, 14, 4),
@@ -101,6 +114,14 @@ def _kilobytes(rows: list[tuple[str, int]]) -> str:
     return "".join(f"{name + ':':<16}{kb:8d} kB\n" for name, kb in rows)
 
 
+@lru_cache
+def vmstat_names(version: KernelVersion) -> tuple[str, ...]:
+    """The lines of /proc/vmstat, in their order."""
+    rows = (word.partition(":") for word in VMSTAT_NAMES.split())
+    spans = ((name, span.partition("-")) for name, _, span in rows)
+    return tuple(name for name, (since, _, until) in spans if version.within(since or None, until or None))
+
+
 def vmstat(k: FsKernel) -> str:
     """/proc/vmstat."""
     known = {
@@ -108,7 +129,7 @@ def vmstat(k: FsKernel) -> str:
         "nr_shmem": sum(sb.used_blocks for sb in tmpfs_supers(k.vfs)), "nr_kernel_stack": 16 * len(k.tasks.by_pid),
     }  # fmt: skip
     known["nr_file_pages"] = known["nr_inactive_anon"] = known["nr_zone_inactive_anon"] = known["nr_shmem"]
-    return "".join(f"{name} {known.get(name, 0)}\n" for name in VMSTAT)
+    return "".join(f"{name} {known.get(name, 0)}\n" for name in vmstat_names(k.version))
 
 
 def _blocks(pages: int) -> list[int]:

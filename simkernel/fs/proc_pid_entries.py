@@ -107,6 +107,14 @@ class Entry:
     number: int = 0  # of the inode in its directory; given by entry_names()
 
 
+def _ksm_stat(d: Shown) -> str:
+    """proc_pid_ksm_stat(): nothing is merged."""
+    at_least = d.k.version.at_least
+    names = ["rmap_items"] + ["zero_pages", "merging_pages", "process_profit"] * at_least("6.6")
+    flags = "ksm_merge_any: no\nksm_mergeable: no\n" if at_least("6.16") else ""
+    return "".join(f"ksm_{name} 0\n" for name in names) + flags
+
+
 def _text(
     show: Callable[[Shown], Text] | None,
     mode: int = 0o444,
@@ -221,7 +229,7 @@ ENTRIES = (
     Entry("patch_state", _text(lambda d: "-1\n", 0o400), since="4.12"),
     Entry("arch_status", _text(lambda d: ""), since="5.3", srcarch="x86"),  # of AVX-512, which no CPU here has
     Entry("ksm_merging_pages", _text(lambda d: "0\n", 0o400), since="5.19"),
-    Entry("ksm_stat", _text(lambda d: "ksm_rmap_items 0\n", 0o400), since="6.1"),
+    Entry("ksm_stat", _text(_ksm_stat, 0o400), since="6.1"),
 )
 # fmt: on
 

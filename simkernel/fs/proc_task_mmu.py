@@ -10,6 +10,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
+from simkernel.fs.features import Features
 from simkernel.fs.nodes import Node
 from simkernel.fs.proc_text import PAGE_KB, proc_number
 from simkernel.fs.tmpfs import TmpfsInode
@@ -32,7 +33,7 @@ class Counts:
     """struct mem_size_stats, in kB."""
 
     NAMES = (
-        "Rss", "Pss", "Pss_Dirty", "Shared_Clean", "Shared_Dirty", "Private_Clean", "Private_Dirty", "Referenced", "Anonymous", "LazyFree",
+        "Rss", "Pss", "Pss_Dirty", "Shared_Clean", "Shared_Dirty", "Private_Clean", "Private_Dirty", "Referenced", "Anonymous", "KSM", "LazyFree",
         "AnonHugePages", "ShmemPmdMapped", "FilePmdMapped", "Shared_Hugetlb", "Private_Hugetlb", "Swap", "SwapPss", "Locked",
     )  # fmt: skip
 
@@ -56,13 +57,14 @@ class Counts:
                 self.kb["Locked"] += PAGE_KB // users
         self.kb["Pss"], self.kb["Pss_Dirty"] = int(self.pss), int(self.pss_dirty)
 
-    def text(self, kinds: bool = False) -> str:
+    def text(self, has: Features, kinds: bool = False) -> str:
         """__show_smap(); `kinds`: with what is of no file, of files, and of shared memory."""
         kb = self.kb
         if kinds:
             more = {name: int(value) for name, value in self.kinds.items()}
             kb = {name: kb[name] for name in self.NAMES[:3]} | more | {name: kb[name] for name in self.NAMES[3:]}
-        return "".join(f"{name + ':':<16}{value:8d} kB\n" for name, value in kb.items())
+        missing = {"Pss_Dirty": not has.smaps_pss_dirty, "KSM": not has.smaps_ksm}
+        return "".join(f"{name + ':':<16}{value:8d} kB\n" for name, value in kb.items() if not missing.get(name))
 
 
 def _is_shmem(vma: Vma) -> bool:
@@ -92,10 +94,10 @@ def smaps_text(k: FsKernel, task: Task) -> str:
         counts = Counts()
         counts.add(mm, vma)
         sizes = (("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", PAGE_KB), ("MMUPageSize", PAGE_KB))
-        out.append(line + "".join(f"{name + ':':<16}{kb:8d} kB\n" for name, kb in sizes) + counts.text())
+        out.append(line + "".join(f"{name + ':':<16}{kb:8d} kB\n" for name, kb in sizes) + counts.text(k.vfs.names))
         bits = vma.vm_flags & ~(0 if k.arch.calls.has_soft_dirty else VM_SOFTDIRTY)
         flags = "".join(f"{name} " for bit, name in VM_FLAG_NAMES.items() if bits >> bit & 1)
-        out.append(f"THPeligible:    0\nVmFlags: {flags}\n")
+        out.append(f"THPeligible:    {'       ' * k.vfs.names.smaps_thp_aligned}0\nVmFlags: {flags}\n")
     return "".join(out)
 
 
@@ -111,7 +113,7 @@ def smaps_rollup_text(k: FsKernel, task: Task) -> str:
     return (
         f"{first:08x}-{last:08x} ---p 00000000 00:00 0 ".ljust(73)
         + "[rollup]\n"
-        + counts.text(k.version.at_least("5.3"))
+        + counts.text(k.vfs.names, k.version.at_least("5.3"))
     )
 
 

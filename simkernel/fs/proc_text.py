@@ -174,6 +174,7 @@ def cpu_list(mask: int) -> str:
 def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> str:
     """/proc/PID/status.  fs/proc/array.c:proc_pid_status(); lines came with the versions of features.py."""
     files, fs, mm, has = files_if_any(task), fs_if_any(task), task.mm, k.vfs.names
+    x86 = k.arch.srcarch == "x86" and k.arch.word == 8
     out = [f"Name:\t{escape_comm(task)}\n"]
     if fs is not None and has.status_umask:
         out.append(f"Umask:\t{fs.umask:04o}\n")
@@ -197,11 +198,13 @@ def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> s
     )
     for name, value in (("NStgid", task.tgid), ("NSpid", task.pid), ("NSpgid", task.pgid), ("NSsid", task.session)):
         out.append(f"{name}:\t" + "\t".join(map(str, _numbers(task, value, space))) + "\n")
+    out.append(f"Kthread:\t{int(task.is_kernel)}\n" * has.status_kthread)
     if mm is not None:
         skip: tuple[str, ...] = () if has.status_rss_kinds else ("RssAnon", "RssFile", "RssShmem")
         skip += () if has.status_hugetlb else ("HugetlbPages",)
         out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(mm) if name not in skip]
         out.append("CoreDumping:\t0\n" * has.status_core_dumping + "THP_enabled:\t1\n" * has.status_thp)
+        out.append("untag_mask:\t0xffffffffffffffff\n" * (x86 and has.status_untag_mask))
     out.append(f"Threads:\t{len(threads_of(task))}\n")
     out.append(f"SigQ:\t{k.users.of(task.cred.uid).sigpending}/{task.rlimits[RLIMIT_SIGPENDING][0]}\n")
     out.append(_masks_text(k, task))
@@ -215,6 +218,8 @@ def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> s
     out.append(f"Cpus_allowed:\t{mask:x}\nCpus_allowed_list:\t{cpu_list(mask)}\n")
     out.append("Mems_allowed:\t1\nMems_allowed_list:\t0\n")
     out.append(f"voluntary_ctxt_switches:\t{task.nvcsw}\nnonvoluntary_ctxt_switches:\t{task.nivcsw}\n")
+    if x86 and has.status_thread_features:  # of shadow stacks: none
+        out.append("x86_Thread_features:\t\nx86_Thread_features_locked:\t\n")
     return "".join(out)
 
 

@@ -6,6 +6,7 @@ import struct
 from itertools import pairwise
 
 from arch.abi import io_uring as abi
+from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import (
     EACCES,
     EBADFD,
@@ -13,11 +14,13 @@ from arch.abi.errno import (
     EINTR,
     EINVAL,
     EOPNOTSUPP,
+    EPERM,
     ERESTARTSYS,
     ETIME,
 )
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
+from simkernel.fs.posix_acl import in_group
 from simkernel.fs.select import read_timespec, set_mask
 from simkernel.io_uring.ops import OPS, begin
 from simkernel.io_uring.register import entered_ring
@@ -46,9 +49,19 @@ def _rounded(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
+def _allowed(k: NetKernel) -> bool:
+    """io_uring_allowed(): who may, as kernel.io_uring_disabled (1: the administrator and a group; 2: nobody) says."""
+    disabled, group = int(k.vfs.sysctl["kernel.io_uring_disabled"]), int(k.vfs.sysctl["kernel.io_uring_group"])
+    if disabled in (0, 2):
+        return not disabled
+    return k.capable(CAP_SYS_ADMIN) or (group >= 0 and in_group(k.current.cred, group))
+
+
 @syscall("io_uring_setup", "u32 entries, struct io_uring_params *params", source=IO_URING_C, since="5.1")
 def sys_io_uring_setup(k: NetKernel, entries: int, params: int) -> int:
-    """A new instance; where its rings' words are is told in the parameters.  EINVAL, EFAULT, EMFILE."""
+    """A new instance; where its rings' words are is told in the parameters.  EINVAL, EFAULT, EMFILE, EPERM."""
+    if not _allowed(k):
+        return -EPERM
     raw = k.usercopy.copy_from_user(params, PARAMS_SIZE)
     order = "<" if k.mem.byteorder == "little" else ">"
     _, cq_entries, flags, cpu, idle, _, wq_fd, *reserved = struct.unpack(order + "10I", raw[:OFFSETS_AT])

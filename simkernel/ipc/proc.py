@@ -95,7 +95,7 @@ def _next_id(k: IpcKernel, name: str) -> PseudoFile:
             raise KernelError(EINVAL, "too large")
         ids().next_id = value
 
-    return PseudoFile(lambda: f"{ids().next_id}\n", store)
+    return PseudoFile(lambda: f"{ids().next_id}\n", store, 0o444 if k.version.at_least("5.19") else 0o644)
 
 
 def _set_sem(k: IpcKernel, data: bytes) -> None:

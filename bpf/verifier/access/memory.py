@@ -71,7 +71,7 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import BPF_MAX_VAR_SIZ, Env
 from bpf.verifier.lines.source import verbose_linfo
-from bpf.verifier.log.since_6_8 import signed
+from bpf.verifier.log.since_6_8 import constant_text
 from bpf.verifier.protos import attach_rules
 from bpf.verifier.protos.attach_rules import lsm_result_range
 
@@ -127,7 +127,7 @@ def check_ptr_alignment(env: Env, v: Value, off: int, size: int, strict_once: bo
     if env.rules.offsets_in_bounds:
         v = with_fixed_offset(v)
     fixed = "" if env.rules.offsets_in_bounds else f"+{v.off}"
-    where = tnum_text(v.var_off) if v.var_off[1] or not env.rules.offsets_in_bounds else signed(s64(v.var_off[0]))
+    where = tnum_text(v.var_off) if v.var_off[1] or not env.rules.offsets_in_bounds else constant_text(v.var_off[0])
     if v.type in PACKETS:
         ip_align = 2  # the kernel assumes NET_IP_ALIGN of the least fortunate architecture
         if not tnum_is_aligned(tnum_add(v.var_off, tnum_const(ip_align + v.off + off)), size):

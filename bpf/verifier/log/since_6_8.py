@@ -84,6 +84,12 @@ def signed(number: int) -> str:
     return str(number) if _is_decimal(number) else f"{number & U64_MAX:#x}"
 
 
+def constant_text(word: int) -> str:
+    """Of 64 bits that are known, what is small either way is a decimal."""
+    number = as_s64(word)
+    return unsigned(number) if number >= 0 else signed(number)
+
+
 def _is_decimal(number: int) -> bool:
     return -(1 << 15) <= number < 1 << 15
 

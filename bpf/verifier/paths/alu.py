@@ -311,13 +311,21 @@ def _check_sane_offset(env: Env, v: Value, word: int) -> None:
         env.reject(EINVAL, f"math between {name} pointer and {number} is not allowed")
     if v.off >= BPF_MAX_VAR_OFF or v.off <= -BPF_MAX_VAR_OFF:
         env.reject(EINVAL, f"{name} pointer offset {v.off} is not allowed")
-    whole = v.off + v.smin if v.off and v.smin != S64_MIN and env.rules.offsets_in_bounds else 0
-    if whole >= BPF_MAX_VAR_OFF or whole <= -BPF_MAX_VAR_OFF:
-        env.reject(EINVAL, f"{name} pointer offset {whole} is not allowed")
     if v.smin == S64_MIN:
         env.reject(EINVAL, f"math between {name} pointer and register with unbounded min value is not allowed")
     if v.smin >= BPF_MAX_VAR_OFF or v.smin <= -BPF_MAX_VAR_OFF:
         env.reject(EINVAL, f"value {v.smin} makes {name} pointer be out of bounds")
+
+
+def _check_sane_pointer(env: Env, v: Value, word: int) -> None:
+    """The same of a pointer: check_reg_sane_offset_ptr(), which has the fixed offset in the bounds."""
+    if not env.rules.offsets_in_bounds:
+        _check_sane_offset(env, v, word)
+        return
+    least = s64(v.var_off[0]) if not v.var_off[1] else v.smin
+    whole = least if least == S64_MIN else least + v.off
+    if whole >= BPF_MAX_VAR_OFF or whole <= -BPF_MAX_VAR_OFF:
+        env.reject(EINVAL, f"{env.type_name(word)} pointer offset {whole} is not allowed")
 
 
 def _check_pointer_allows_arithmetic(env: Env, op: int, dst: int, ptr: Value, off: Value) -> None:
@@ -362,7 +370,7 @@ def _adjust_ptr(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Valu
         dst.value = v  # reads of it cannot fail, wherever it points
         return
     _check_sane_offset(env, off, ptr.type)
-    _check_sane_offset(env, ptr, ptr.type)
+    _check_sane_pointer(env, ptr, ptr.type)
     v.set_unbounded32()
     window = None
     if op in (BPF_ADD, BPF_SUB) and not _can_skip_sanitation(env, insn):
@@ -381,7 +389,7 @@ def _adjust_ptr(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Valu
         env.reject(EACCES, f"R{insn.dst_reg} bitwise operator {_op_name(op)} on pointer prohibited")
     else:
         env.reject(EACCES, f"R{insn.dst_reg} pointer arithmetic with {_op_name(op)} operator prohibited")
-    _check_sane_offset(env, v, ptr.type)
+    _check_sane_pointer(env, v, ptr.type)
     reg_bounds_sync(v)
     dst.value = v
     _sanitize_check_bounds(env, insn, v)

@@ -149,6 +149,14 @@ def test_random_programs_of_7_2_have_its_ranges():
     assert summary.wrongly_accepted == [] and summary.differences == []
 
 
+def test_offsets_of_pointers_in_messages_of_7_2():
+    """Which numbers are decimals, and what a pointer is told that has no least offset."""
+    file = read_cases(DATA / "pointer_offsets_7_2.json.gz")
+    options = Options(KernelVersion.parse("7.2"), log_level=1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == [] and summary.logs.equal == len(file.rows)
+
+
 @pytest.mark.parametrize("name, version", [("arcs_7_2", "7.2"), ("linked_slots_6_12", "6.12")])
 def test_what_a_long_log_tells_of_ranges_and_copies(name, version):
     """Arcs over both ends of the circle of numbers; slots that hold a copy of what a comparison has followed."""
