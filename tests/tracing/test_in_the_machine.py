@@ -178,3 +178,14 @@ def test_a_call_without_arguments_is_one_function_with_several_names(shell):
     kept = [line for line in lines if "write error" not in line]
     names = ["T __ia32_sys_getppid", "T __x64_sys_getppid", "t __do_sys_getppid"]
     assert kept == ["1", "1", "yes", "1", *names, "__do_sys_getppid"]
+
+
+def test_trace_pipe_folds_a_leaf_as_trace_does(shell):
+    """print_graph_entry_leaf(): 6.1's trace_pipe shows `__rcu_read_lock();` with its time, too, not a pair of braces."""
+    script = (
+        "cd /sys/kernel/tracing; echo vfs_read > set_graph_function; echo function_graph > current_tracer; head -c 1 /bin/busybox > /tmp/x;"
+        " echo 0 > tracing_on; grep -v '^#' trace > /tmp/trace; (cat trace_pipe > /tmp/pipe) & sleep 1; kill $!;"
+        " grep -c ');' /tmp/pipe; cmp /tmp/trace /tmp/pipe && echo same"
+    )
+    count, *rest = shell(script).text.splitlines()
+    assert int(count) > 0 and "same" in rest

@@ -74,7 +74,11 @@ class TracePipe:
         if event is None:
             return head.encode("latin-1") or None
         lost = f"CPU:{event.cpu} [LOST {event.lost} EVENTS]\n" if event.lost else ""
-        return (head + lost + array.line(event)).encode("latin-1", "replace")
+        following = array.buffer.cpus[event.cpu].peek() if array.current.looks_ahead else None
+        text = array.line(event, following)
+        if following is not None and array.current.took(following):
+            array.buffer.consume(event.cpu)
+        return (head + lost + text).encode("latin-1", "replace")
 
     def _lines(self, room: int) -> bytes:
         """Whole lines, at least one, as many as fit; one that does not is kept for the next read."""

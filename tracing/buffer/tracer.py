@@ -39,6 +39,7 @@ class Tracer:
     """One name in available_tracers."""
 
     name = ""
+    looks_ahead = False  # how an entry prints in trace_pipe depends on the next one of its CPU
     options: dict[str, bool]
 
     def __init__(self) -> None:
@@ -65,6 +66,10 @@ class Tracer:
     def line(self, array: Array, event: Event, following: Event | None) -> str | None:
         """How an entry prints; None: as always."""
         return None
+
+    def took(self, following: Event) -> bool:
+        """The entry just printed said all that `following`, the next one, would say."""
+        return False
 
 
 class NopTracer(Tracer):

@@ -63,6 +63,7 @@ class GraphTracer(Tracer):
     """Entries and exits of the functions that set_ftrace_filter, set_graph_function and their like choose."""
 
     name = "function_graph"
+    looks_ahead = True
 
     def __init__(
         self,
@@ -253,6 +254,12 @@ class GraphTracer(Tracer):
         self.depth[event.cpu] = depth
         self.entered[event.cpu, depth] = func
         return f"{head}{self.no_duration(array)}{indent}{name} {{\n"
+
+    def took(self, following: Event) -> bool:
+        """The return of a leaf: said with its entry."""
+        known = id(following) in self.done
+        self.done.discard(id(following))
+        return known
 
     def leaf_time(self, event: Event, func: int, following: Event | None) -> int | None:
         """How long it took, in ns, if its return is the next thing that happened there."""
