@@ -31,6 +31,10 @@ KPF_UPTODATE, KPF_LRU, KPF_BUDDY, KPF_MMAP, KPF_ANON, KPF_SWAPBACKED, KPF_NOPAGE
 )  # fmt: skip
 Mapped = dict[int, tuple[Mm, Vma, int]]  # page -> one place where it is mapped
 MIGRATE_TYPES = ("Unmovable", "Movable", "Reclaimable", "HighAtomic", "Isolate")
+# lines of meminfo behind those of 6.1, of what is not here
+MEMINFO_LATER = (
+    ("CmaTotal", "7.2"), ("CmaFree", "7.2"), ("Unaccepted", "6.5"), ("Balloon", "7.2"), ("GPUActive", "7.2"), ("GPUReclaim", "7.2"),
+)  # fmt: skip
 # as 5.10, 6.1, 6.12 and 7.2 have them; NAME:SINCE-UNTIL where not all do, by the first of these that does, and the first that does not
 VMSTAT_NAMES = """
     nr_free_pages nr_free_pages_blocks:7.2- nr_zone_inactive_anon nr_zone_active_anon nr_zone_inactive_file nr_zone_active_file
@@ -102,11 +106,14 @@ def meminfo(k: FsKernel) -> str:
         ("VmallocUsed", 0), ("VmallocChunk", 0), ("Percpu", 0), ("HardwareCorrupted", 0), ("AnonHugePages", 0), ("ShmemHugePages", 0),
         ("ShmemPmdMapped", 0), ("FileHugePages", 0), ("FilePmdMapped", 0),
     ]  # fmt: skip
+    rows += [(name, 0) for name, since in MEMINFO_LATER if k.version.at_least(since)]
     pools = "".join(
         f"{name + ':':<16}{0:8d}\n"
         for name in ("HugePages_Total", "HugePages_Free", "HugePages_Rsvd", "HugePages_Surp")
     )
     sizes = [("Hugepagesize", 2048), ("Hugetlb", 0)]
+    if k.arch.srcarch == "x86" and k.arch.word == 8:  # arch_report_meminfo(): all is mapped by small pages
+        sizes += [("DirectMap4k", total), ("DirectMap2M", 0), ("DirectMap1G", 0)]
     return _kilobytes(rows) + pools + _kilobytes(sizes)
 
 
