@@ -297,7 +297,8 @@ class Cgroup(Dir):
         if self.parent is not None:
             yield CgroupFile("cgroup.events", self._events)
             yield CgroupFile("cgroup.freeze", lambda: f"{self.freeze:d}\n", self._freeze)
-            yield CgroupFile("cgroup.kill", None, self._kill)
+            if self.k.version.at_least("5.14"):
+                yield CgroupFile("cgroup.kill", None, self._kill)
             yield CgroupFile("cgroup.type", self._type, self._set_type)
         yield CgroupFile("cgroup.max.depth", lambda: shown(self.max_depth), self._set_depth)
         yield CgroupFile("cgroup.max.descendants", lambda: shown(self.max_descendants), self._set_descendants)

@@ -2,6 +2,7 @@
 
 from arch.abi.errno import EACCES, EBUSY, EEXIST, EINVAL, ENOTDIR, EPERM, ESRCH
 from arch.abi.fcntl import O_CREAT, O_WRONLY
+from simkernel.fs.testing import Libc
 
 ROOT = "/sys/fs/cgroup"
 
@@ -58,3 +59,10 @@ def test_processes_move_and_children_follow(libc):
     node = k.types.view(k.mem, group.kn, "struct kernfs_node")
     assert (group.level, node.id) == (1, inode)
     assert k.mem.read(node.name, 4) == b"job\0"
+
+
+def test_a_group_is_killed_by_a_file_since_5_14():
+    for version, there in (("5.10", False), ("6.1", True)):
+        libc = Libc(version=version)
+        assert libc.mkdir(f"{ROOT}/a", 0o755) == 0
+        assert ("cgroup.kill" in libc.listdir(f"{ROOT}/a")) is there
