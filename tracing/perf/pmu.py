@@ -121,9 +121,25 @@ class Pmus:
             raise KernelError(ENOENT, f"no PMU for type {attr.type}")
 
     def _init_breakpoint(self, event: PerfEvent) -> None:
-        """hw_breakpoint_event_init(), checked as hw_breakpoint_parse() does on x86.  EINVAL, EPERM; ENOSPC, also where there is no CPU."""
+        """register_perf_hw_breakpoint(): a register first, then what to watch.  EINVAL, EPERM; ENOSPC, also where there is no CPU."""
         attr = event.attr
         self._no_branches(attr)
+        try:
+            self._check_breakpoint(attr)
+        except KernelError:
+            if self.watch is not None:
+                self.watch(event.tasks, 0, self.board.word, HW_BREAKPOINT_W, lambda regs: None)()  # ENOSPC comes before
+            raise
+        if self.watch is None:
+            raise KernelError(ENOSPC, "no debug registers")
+        if event not in self.watching:
+            event.on_free.append(lambda: self.watching.pop(event)())
+        self.watching[event] = self.watch(
+            event.tasks, attr.config1, attr.config2, attr.bp_type, lambda regs: self._breakpoint_hit(event, regs)
+        )
+
+    def _check_breakpoint(self, attr: PerfAttr) -> None:
+        """hw_breakpoint_parse() of x86.  EINVAL, EPERM."""
         address, length = attr.config1, attr.config2
         if attr.bp_type == HW_BREAKPOINT_X:
             if length != self.board.word:
@@ -137,13 +153,6 @@ class Pmus:
                 raise KernelError(EINVAL, "an address of the kernel, and the kernel excluded")
             if not self.host.capable("sys_admin"):
                 raise KernelError(EPERM, "an address of the kernel")
-        if self.watch is None:
-            raise KernelError(ENOSPC, "no debug registers")
-        if event not in self.watching:
-            event.on_free.append(lambda: self.watching.pop(event)())
-        self.watching[event] = self.watch(
-            event.tasks, address, length, attr.bp_type, lambda regs: self._breakpoint_hit(event, regs)
-        )
 
     def move_breakpoint(self, event: PerfEvent, attr: PerfAttr) -> None:
         """modify_user_hw_breakpoint_check(): where it cannot be, it stays.  EINVAL."""
