@@ -28,6 +28,7 @@ from simkernel.kernel import kfunc
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.entry import task_work_run
 from simkernel.kernel.face import Call, KernelFace, Request, SecurityHooks
 from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.kfunc import Function, Prototype
@@ -298,5 +299,5 @@ def run_syscall(k: HostKernel, name: str, *args: int) -> int:
     call = k.syscalls.declared[name]
     ret = _run(k, call.body, call.is_generator, call.prototype, args)
     if k.current.task_works:
-        run_body(k, "task_work_run")
+        run_body(k, task_work_run.__name__)
     return ret
