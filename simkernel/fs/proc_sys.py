@@ -59,7 +59,7 @@ class Sysctl(dict[str, Any]):
             value: Value = text.split("\0")[0].split("\n")[0]
         else:
             value = parse(text, self[name], entry.low, entry.high)
-        self[name] = value = check(name, value, self[name])
+        self[name] = value = check(name, value, self[name], self)
         for one, other in PAIRS:
             if name in (one, other):
                 self[other if name == one else one] = 0

@@ -6,6 +6,8 @@ written, as on a machine that has no use for them (docs/differences.md).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from arch.abi.errno import EINVAL, EPERM
 from arch.abi.limits import S64_MAX, U32_MAX, U64_MAX
 from arch.errors import KernelError
@@ -346,8 +348,15 @@ ENTRIES = (
 # fmt: on
 
 
-def check(name: str, value: Value, old: Value) -> Value:
-    """What the handlers of some names do besides.  EPERM, EINVAL."""
+RT_TIMES = ("kernel.sched_rt_runtime_us", "kernel.sched_rt_period_us")
+
+
+def check(name: str, value: Value, old: Value, table: Mapping[str, Value]) -> Value:
+    """What the handlers of some names do besides; `table` has what the others are.  EPERM, EINVAL."""
+    if name in RT_TIMES:  # sched_rt_global_validate()
+        runtime, period = ({**table, name: value}[other] for other in RT_TIMES)
+        if int(runtime) > int(period):
+            raise KernelError(EINVAL, "more than all time")
     if name == "kernel.unprivileged_bpf_disabled" and old == 1 and value != 1:
         raise KernelError(EPERM, "locked: bpf_unpriv_handler()")
     if name == "vm.percpu_pagelist_high_fraction" and value and int(value) < MIN_HIGH_FRACTION:

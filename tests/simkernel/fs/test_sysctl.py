@@ -19,6 +19,13 @@ def test_settings_take_and_refuse_what_linux_takes_and_refuses(tmp_path, busybox
     assert result.text == answers
 
 
+def test_the_time_of_real_time_tasks_is_never_more_than_all(busybox):
+    """sched_time.sh, as a real 6.1 answered."""
+    with simkernel.boot(binds=[f"{HERE}:/host"]) as m:
+        result = m.run([m.install(busybox), "sh", "/host/sched_time.sh"], timeout_host_s=60)
+    assert result.text == (HERE / "sched_time.out").read_text()
+
+
 def test_settings_of_older_kernels_are_not_there_before_them():
     listed = {}
     for version in ("4.1", "5.10", "6.1"):
