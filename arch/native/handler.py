@@ -103,3 +103,6 @@ class NativeHandler:
     guards: Guards = (
         NO_GUARDS  # of both: it may be called from the hook of a system call while none of them says anything
     )
+    by_python: frozenset[int] = (
+        frozenset()
+    )  # of system calls' ends: the calls of which Python tells, which may look at the stack

@@ -343,6 +343,9 @@ class Shortcuts:
             return False
         if any(self._is_called(way) and not way.leaf_is_one for way in (row.way, row.other_way)):
             return False
+        leave, nr = self.points[1], self.syscalls.abi.numbers[name]
+        if leave.active and any(native is None or nr in native.by_python for _, native in leave.listeners):
+            return False  # Python may look at the stack, of which the hook shows nothing at a call's end
         ways = [row.way, row.other_way]
         if not self.text.probed:  # else nobody goes that way
             ways.append(row.unprobed_way)

@@ -96,13 +96,25 @@ def test_a_timer_of_a_descriptor(machine, lines):
 def test_a_timer_of_a_process(machine, lines):
     task = machine.session.task
     with task.memory() as memory:
-        event = memory.put(struct.pack("<qii48x", 0, 0, 1))  # SIGEV_NONE
+        event = memory.put(struct.pack("<qii48x", 0, 10, 0))  # SIGEV_SIGNAL, SIGUSR1
         where = memory.put(bytes(4))
         task.call("timer_create", 1, event, where)
         task.call("timer_settime", 0, 0, memory.put(spec(0, 10**9)), 0)
         task.call("timer_delete", 0)
     init = "hrtimer_init: hrtimer=T clockid=CLOCK_MONOTONIC mode="
     matched(lines(), (init + "ABS", init + "REL", START.format("posix_timer_fn", "ABS"), "hrtimer_cancel: hrtimer=T"))
+
+
+def test_a_timer_of_a_process_that_sends_nothing_is_not_started(machine, lines):
+    task = machine.session.task
+    with task.memory() as memory:
+        where = memory.put(bytes(4))
+        task.call("timer_create", 1, memory.put(struct.pack("<qii48x", 0, 0, 1)), where)  # SIGEV_NONE
+        number = int.from_bytes(machine.session.syscalls.read(where, 4), "little")
+        task.call("timer_settime", number, 0, memory.put(spec(0, 10**9)), 0)
+        task.call("timer_delete", number)
+    init = "hrtimer_init: hrtimer=T clockid=CLOCK_MONOTONIC mode="
+    matched(lines(), (init + "ABS", init + "REL"))
 
 
 def test_an_interval_timer(machine, lines):

@@ -144,6 +144,9 @@ def library(big_endian: bool) -> Library:
     return Library((record_enter, record_exit, run_enter, run_exit, *points), big_endian)
 
 
+NOBODY: frozenset[int] = frozenset()
+
+
 class ByNumber:
     """The compiled form of a callback on all system calls."""
 
@@ -157,7 +160,7 @@ class ByNumber:
         number = point_values(values)[NUMBER_VALUE]
         self.known[number].after(values)
 
-    def listen(self, forms: Mapping[int, NativeHandler | None]) -> None:
+    def listen(self, forms: Mapping[int, NativeHandler | None], at_exit: bool) -> None:
         """Those that listen, by number; None: Python does it."""
         for number in {*self.known, *(n for n in range(CALLS) if self.words[1 + 2 * n])} - forms.keys():
             self.words[1 + 2 * number] = 0
@@ -168,8 +171,9 @@ class ByNumber:
             if number < CALLS:
                 self.words[1 + 2 * number] = IN_PYTHON if form is None else form.function
         guards = NO_GUARDS.union(*(form.guards for form in forms.values() if form is not None))
-        if guards != self.handler.guards:
-            self.handler = replace(self.handler, guards=guards)
+        by_python = frozenset(number for number, form in forms.items() if form is None) if at_exit else NOBODY
+        if (guards, by_python) != (self.handler.guards, self.handler.by_python):
+            self.handler = replace(self.handler, guards=guards, by_python=by_python)
 
 
 def point_starter(
@@ -200,7 +204,10 @@ def point_tracer(
     words = (ctypes.c_uint64 * (S_ARGUMENTS + len(places)))(long, start, len(places), *places)
     data = (ctypes.c_uint64 * 2)(event.address, ctypes.addressof(words))
     function = library(records.big_endian).address["exit_recorded" if arguments is None else "enter_recorded"]
-    return NativeHandler(function, ctypes.addressof(data), nothing_left, (event, words, data))
+    guards = (
+        records.guards(file) if arguments is None else NO_GUARDS
+    )  # at a call's end nothing can be declined any more
+    return NativeHandler(function, ctypes.addressof(data), nothing_left, (event, words, data), guards=guards)
 
 
 def starter(recorder: Recorder, programs: Runner, arguments: Sequence[Row] | None) -> Callable[..., int | None] | None:

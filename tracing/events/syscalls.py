@@ -393,7 +393,7 @@ class SyscallTable:
             numbers = {
                 self.numbers[name]: event.point_form(kind) for name, event in known.items() if name in self.numbers
             }
-            form.listen(numbers)
+            form.listen(numbers, side == "exit")
             point.set_native(self.callbacks[side, kind], form.handler)
 
     def _args(self, regs: int) -> tuple[int, ...]:
