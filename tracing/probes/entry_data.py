@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from arch.errors import Fault
 from tracing.board import Board
 from tracing.probes.args import ProbeArg
 from tracing.probes.kprobes import Kprobes, Kretprobe, KretprobeInstance
 
 
-def entry_arguments(args: Sequence[ProbeArg]) -> int:
-    """How many of the call's first arguments are to be kept."""
-    return max((op.param + 1 for arg in args for op in arg.ops if op.op == "edata"), default=0)
-
-
 class EntryData:
-    """The entry handler of a return probe that keeps so many."""
+    """The entry handler of a return probe that keeps what its event shows."""
 
-    def __init__(self, board: Board, count: int) -> None:
+    def __init__(self, board: Board, args: Sequence[ProbeArg]) -> None:
         self.host = board.host
         self.layout = board.layout
-        self.count = count
+        self.indexes = frozenset(op.param for arg in args for op in arg.ops if op.op == "edata")
+        self.count = max(self.indexes, default=-1) + 1  # so many of the call's first arguments
 
     def keep(self, instance: KretprobeInstance, regs: int) -> None:
-        """A call begins."""
+        """A call begins.  What lies beyond the stack is 0: regs_get_kernel_stack_nth()."""
         arch, mem = self.host.arch, self.host.mem
-        instance.data = tuple(arch.argument(mem, regs, index, self.layout) for index in range(self.count))
+        kept = [0] * self.count
+        for index in self.indexes:
+            try:
+                kept[index] = arch.argument(mem, regs, index, self.layout)
+            except Fault:
+                continue
+        instance.data = tuple(kept)
 
     @staticmethod
     def of(instance: KretprobeInstance) -> Sequence[int]:

@@ -119,7 +119,8 @@ class EprobeEvent(ProbeEvent):
         """eprobe_trace_func()."""
         self.context.record = record
         values = [value for fetch in self.fetch for value in fetch(0)]
-        file.commit(self.header() + self.pack((), values), regs)
+        header = self.header(self.target.held_depth + 1, self.target.held_flags)  # it runs where the other event does
+        file.commit(header + self.pack((), values), regs)
 
     def line(self, record: bytes) -> str:
         """The whole event part of its trace line."""

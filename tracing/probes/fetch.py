@@ -110,7 +110,7 @@ def compile_base(op: Op, ctx: FetchContext) -> Fetch:
     if kind == "arg":
         return lambda regs: arch.argument(mem, regs, param, layout)
     if kind == "edata":
-        return lambda regs: ctx.entry[param]
+        return lambda regs: ctx.entry[param] if param < len(ctx.entry) else 0  # a tracepoint may have fewer
     if kind == "imm":
         return lambda regs: param
     if kind == "field":

@@ -13,7 +13,7 @@ from arch.errors import KernelError
 from tracing.events.tracepoints import Tracepoint
 from tracing.probes import compiled
 from tracing.probes.args import ProbeArg
-from tracing.probes.entry_data import EntryData, entry_arguments
+from tracing.probes.entry_data import EntryData
 from tracing.probes.event import TraceProbe
 from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
 from tracing.probes.returns import LAST_RET
@@ -60,7 +60,7 @@ class TraceFprobe(TraceProbe):
         self.maxactive = maxactive
         self.own_depth = self.held_depth = int(is_return or self.board.features.fprobes_by_graph)
         self.stays = not self.board.features.fprobes_by_graph
-        self.entry_data = EntryData(self.board, entry_arguments(args) if is_return else 0)
+        self.entry_data = EntryData(self.board, args if is_return else ())
         self.returns: list[Kretprobe] = []
         self.legs: list[Kprobe] = []
 
@@ -173,12 +173,13 @@ class TraceTprobe(TraceProbe):
     """struct trace_fprobe at a tracepoint."""
 
     kind = "fprobe"
-    held_depth = 1
 
     def __init__(self, recorder: Recorder, args: list[ProbeArg], symbol: str, tracepoint: Tracepoint | None) -> None:
         super().__init__(recorder, args, False)
         self.symbol = symbol
         self.tracepoint = tracepoint
+        self.place_flags, depth = (0, 0) if tracepoint is None else tracepoint.fired_with.held
+        self.held_depth = depth + 1  # as the place holds it, and once more
         self.blind = not any(op.op in ("stack", "stackp") for arg in args for op in arg.ops)
         self.site = 0
 
@@ -191,7 +192,7 @@ class TraceTprobe(TraceProbe):
     def fired(self, *values: int) -> None:
         """The tracepoint's callback."""
         self.context.entry = values
-        self.dispatch(self.host.caller_regs(self.blind), (self.site,))
+        self.dispatch(self.host.caller_regs(self.blind), (self.site,), self.place_flags)
 
     def unregister(self) -> None:
         """It is off already."""

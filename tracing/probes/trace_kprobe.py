@@ -11,7 +11,7 @@ from tracing.board import Board
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes import compiled
 from tracing.probes.args import ProbeArg
-from tracing.probes.entry_data import EntryData, entry_arguments
+from tracing.probes.entry_data import EntryData
 from tracing.probes.event import ProbeEvent, TraceProbe
 from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
 from tracing.probes.returns import LAST_RET
@@ -76,7 +76,7 @@ class TraceKprobe(TraceProbe):
         self.waits_for_module = False
         self.held_flags = flags_of_handler(self.board, is_return)
         self.rp: Kretprobe | None = None
-        self.entry_data = EntryData(self.board, entry_arguments(args) if is_return else 0)
+        self.entry_data = EntryData(self.board, args if is_return else ())
         if is_return:
             self.rp = Kretprobe(self.returned, symbol or None, addr, maxactive, disabled=True)
             self.entry_data.attach(kprobes, self.rp)
