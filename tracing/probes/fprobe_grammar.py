@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 
 from arch.abi.errno import EINVAL, ENOENT
-from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.probes.args import Op
 from tracing.probes.btf_args import of_function, of_tracepoint
 from tracing.probes.command import MAX_EVENT_NAME_LEN, Command, NotMine
 from tracing.probes.fetch_parser import FetchParser
-from tracing.probes.kprobe_grammar import sanitize
-from tracing.probes.kprobes import KRETPROBE_MAXACTIVE_MAX
+from tracing.probes.kprobe_grammar import parse_maxactive, sanitize
 from tracing.probes.table import ProbeTable
 from tracing.probes.trace_fprobe import TraceFprobe, TraceTprobe
 
@@ -46,7 +44,7 @@ def create_fprobe(table: ProbeTable, argv: list[str]) -> None:
     command.index = 1
     symbol, is_return = parse_symbol(command, argv, at_tracepoint)
     command.index = 0
-    maxactive = parse_maxactive(command, head, colon, is_return)
+    maxactive = parse_maxactive(command, head, colon, is_return, "MAXACT_NO_FPROBE")
     group, event = "tracepoints" if at_tracepoint else "fprobes", None
     if colon >= 0:
         group, event = command.parse_name(head[colon + 1 :], colon + 1, group)
@@ -115,21 +113,3 @@ def parse_symbol(command: Command, argv: list[str], at_tracepoint: bool) -> tupl
                 raise command.fail("RETVAL_ON_PROBE", found.start())
             return symbol, True
     return symbol, False
-
-
-def parse_maxactive(command: Command, head: str, colon: int, is_return: bool) -> int:
-    """fN: how many calls may be under way; 0 where it is not given."""
-    if not head[1:2].isdigit():
-        return 0
-    if not is_return:
-        raise command.fail("MAXACT_NO_FPROBE", 1)
-    number = head[1:colon] if colon >= 0 else head[1:]
-    try:
-        value = kstrto(number, 0, 32, False) if len(number) < MAX_EVENT_NAME_LEN else 0
-    except KernelError:
-        value = 0
-    if not value:
-        raise command.fail("BAD_MAXACT", 1)
-    if value > KRETPROBE_MAXACTIVE_MAX:
-        raise command.fail("MAXACT_TOO_BIG", 1)
-    return value

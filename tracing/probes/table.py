@@ -7,6 +7,7 @@ from collections.abc import Callable
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
 from tracing.events.tracepoints import Tracepoint
+from tracing.probes.args import ProbeArg
 from tracing.probes.command import Command
 from tracing.probes.event import ProbeEvent, TraceProbe, compare_arg_types
 from tracing.probes.fetch_parser import FetchParser
@@ -70,44 +71,52 @@ class ProbeTable:
 
     def register_kprobe(self, command: Command, probe: TraceKprobe, parser: FetchParser, group: str, name: str) -> None:
         """register_trace_kprobe(), append_trace_kprobe()."""
-        old = self.find("kprobe", group, name)
-        if old is not None:
-            self.join(command, probe, old)
-        else:
-            probe.event = KprobeEvent(self.recorder, group, name, probe.args, probe.is_return)
-            self.new_event(command, probe.event)
-        try:
-            parser.resolve_symbols(probe.args)
-            probe.recompile()
-            probe.register()
-        except KernelError as error:
-            if error.errno == ENOENT and self.silent(probe.symbol):
-                probe.waits_for_module = True  # for ever
-            elif error.errno == ENOENT and (not probe.symbol or ":" in probe.symbol):
+
+        def register() -> None:
+            try:
+                self.compile(parser, probe)
+            except KernelError as error:
+                if error.errno != ENOENT or not self.may_come(probe.symbol):
+                    raise
                 probe.waits_for_module = True
-                self.host.pr(4, "This probe might be able to register after target module is loaded. Continue.")
-            else:
-                if old is None:
-                    self.events.remove(probe.event)
-                raise
-        probe.event.probes.append(probe)
-        self.probes.append(probe)
-        self.catch_up(probe)
+
+        self.add(command, probe, KprobeEvent, group, name, register)
 
     def register_fprobe(
         self, command: Command, probe: TraceFprobe | TraceTprobe, parser: FetchParser, group: str, name: str
     ) -> None:
         """register_trace_fprobe_event(), append_trace_fprobe_event()."""
-        old = self.find("fprobe", group, name)
+        self.add(command, probe, FprobeEvent, group, name, lambda: self.compile(parser, probe))
+
+    def may_come(self, symbol: str) -> bool:
+        """A function that is not there may come with a module, or the real kernel has it, and never calls it."""
+        if self.silent(symbol):
+            return True
+        if symbol and ":" not in symbol:
+            return False
+        self.host.pr(4, "This probe might be able to register after target module is loaded. Continue.")
+        return True
+
+    @staticmethod
+    def compile(parser: FetchParser, probe: TraceKprobe | TraceFprobe | TraceTprobe) -> None:
+        """Its arguments, then the probe."""
+        parser.resolve_symbols(probe.args)
+        probe.recompile()
+        probe.register()
+
+    def add(
+        self, command: Command, probe: TraceProbe, make: Callable[[Recorder, str, str, list[ProbeArg], bool], ProbeEvent],
+        group: str, name: str, register: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        """A probe of the event of that name, or of a new one that goes again where the probe cannot be registered."""
+        old = self.find(probe.kind, group, name)
         if old is not None:
             self.join(command, probe, old)
         else:
-            probe.event = FprobeEvent(self.recorder, group, name, probe.args, probe.is_return)
+            probe.event = make(self.recorder, group, name, probe.args, probe.is_return)
             self.new_event(command, probe.event)
         try:
-            parser.resolve_symbols(probe.args)
-            probe.recompile()
-            probe.register()
+            register()
         except KernelError:
             if old is None:
                 self.events.remove(probe.event)
@@ -131,15 +140,7 @@ class ProbeTable:
                 if known.ref_ctr_offset != probe.ref_ctr_offset:
                     self.host.pr(4, "Reference counter offset mismatch.")
                     raise KernelError(EINVAL, "reference counter offset mismatch")
-        old = self.find("uprobe", group, name)
-        if old is not None:
-            self.join(command, probe, old)
-        else:
-            probe.event = UprobeEvent(self.recorder, group, name, probe.args, probe.is_return)
-            self.new_event(command, probe.event)
-        probe.event.probes.append(probe)
-        self.probes.append(probe)
-        self.catch_up(probe)
+        self.add(command, probe, UprobeEvent, group, name)
 
     def remove(self, probe: TraceProbe) -> None:
         """unregister_trace_kprobe(), unregister_trace_uprobe(): EBUSY while the event is used, unless it has siblings."""
