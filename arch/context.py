@@ -127,6 +127,13 @@ class TaskState(Emulator):
             self.tls = context.soft_tls
 
     # -- FP, vector and TLS registers ----------------------------------------------------------------------
+    @property
+    def fp_size(self) -> int:
+        """Of what fp_state() gives, in bytes."""
+        image = self.support.fp
+        assert image is not None
+        return image.size
+
     def fp_state(self) -> bytes:
         """FP and vector registers as a signal frame holds them (arch/*/fp.py, FpImage); the task's user is current."""
         image = self.support.fp

@@ -198,7 +198,7 @@ class UserMemory:
         self.on_fault = on_fault
         self.on_code_change: Callable[[int, int], None] | None = None  # (paddr, size): see Cpu.code_page_changed
         self._buf = space.phys.buf
-        self._get = space.table.get
+        self._leaves, self._words, self._limit = space.table.leaves, space.phys.words, space.limit
         self._end = space.phys.size  # an entry below it names a page that exists: its flags are the low bits
         self._nofault: UserMemory | None = None
 
@@ -213,8 +213,9 @@ class UserMemory:
     def _translate(self, addr: int, need: int, access: str) -> int:
         """Physical address of one byte whose page allows the access."""
         for _ in range(3):  # a fault may have to be taken twice: bring in, then copy
-            if 0 <= addr < self.space.limit:
-                entry = self._get(addr)
+            leaf = self._leaves.get(addr >> 21)
+            if leaf is not None and addr < self._limit:
+                entry = self._words[leaf + (addr >> PAGE_SHIFT & 511)]
                 if entry & need and entry < self._end:
                     return (entry & ~PTE_FLAGS) | (addr & (PAGE_SIZE - 1))
             if self.on_fault is None or not self.on_fault(addr, access):

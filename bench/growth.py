@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 import simkernel
+from arch.abi.fcntl import O_APPEND, O_WRONLY
 from arch.memory import PhysicalMemory
 from bench._rows import Row, cpu_ns, report, rounds
 from bench.machine import program
@@ -26,6 +27,23 @@ def same_address(count: int) -> float:
     total = cpu_ns(lambda: [kprobes.register(probe) for probe in probes])
     machine.close()
     return total / count
+
+
+def probe_events(count: int) -> float:
+    """A probe event on a function that has so many already: its line, and turned on."""
+    machine = simkernel.boot()
+    tracing = "/sys/kernel/tracing"
+
+    def made(number: int) -> None:
+        machine.session.write_file(f"{tracing}/kprobe_events", f"p:e{number} vfs_read\n", O_WRONLY | O_APPEND)
+        machine.session.write_file(f"{tracing}/events/kprobes/e{number}/enable", "1")
+
+    for number in range(count):
+        made(number)
+    turns = 50
+    total = cpu_ns(lambda: [made(count + number) for number in range(turns)])
+    machine.close()
+    return total / turns
 
 
 def translation(count: int) -> float:
@@ -74,6 +92,7 @@ def free_pages(count: int) -> float:
 ROWS = (
     # name                                            measure        few  many    unit, divided by
     ("a probe on an address with 1,000 others", same_address, 10, 1000, "us", 1e3),
+    ("a probe event on a function with 500 others", probe_events, 10, 500, "us", 1e3),
     ("a program's start with 400 probes elsewhere", translation, 0, 400, "ms", 1e6),
     ("a task beside 1,000 others", tasks, 10, 1000, "ms", 1e6),
     ("a stack among 50,000 free pages", free_pages, 100, 50_000, "us", 1e3),

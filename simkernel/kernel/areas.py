@@ -129,12 +129,18 @@ class Frames(FramesSlots):
 
     def put_pages(self, pages: Iterable[int]) -> None:
         """put_page() of each."""
-        counts, alone = self.refcounts, self.charger is None and self.events is None
-        for phys in pages:
-            if alone and (count := counts[phys >> 12]) > 1:
-                counts[phys >> 12] = count - 1
-            else:
+        if self.charger is not None or self.events is not None:
+            for phys in pages:
                 self.put_page(phys)
+            return
+        counts, put = self.refcounts, self.physical.put_page
+        for phys in pages:
+            pfn = phys >> 12
+            count = counts[pfn]
+            if count > 1:
+                counts[pfn] = count - 1
+            else:
+                put(pfn)
 
     def shared(self, phys: int) -> bool:
         """More than one user: not to be written in place."""

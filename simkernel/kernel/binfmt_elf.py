@@ -6,6 +6,7 @@ Headers are read field by field as load_elf_binary() does, for 32 and 64 bit and
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from arch.abi.elf import (
     AT_BASE,
@@ -106,18 +107,20 @@ def parse_elf(k: KernelFace, file: MappedFile, head: bytes) -> ElfHeader:
     raw = file.read_at(phoff, size * phnum)
     if len(raw) < size * phnum:
         raise KernelError(EIO, "truncated program headers")
+    return ElfHeader(kind, machine, entry, phoff, phentsize, phnum, _segments(bytes(raw), bits64, order))
+
+
+@lru_cache(maxsize=64)  # a shell starts the same few programs again and again
+def _segments(raw: bytes, bits64: bool, order: str) -> tuple[Segment, ...]:
+    """The program headers."""
     segments = []
-    for i in range(phnum):
+    for row in struct.iter_unpack(order + ("IIQQQQQQ" if bits64 else "IIIIIIII"), raw):
         if bits64:
-            p_type, flags, offset, vaddr, _, filesz, memsz, align = struct.unpack_from(
-                order + "IIQQQQQQ", raw, i * size
-            )
+            p_type, flags, offset, vaddr, _, filesz, memsz, align = row
         else:
-            p_type, offset, vaddr, _, filesz, memsz, flags, align = struct.unpack_from(
-                order + "IIIIIIII", raw, i * size
-            )
+            p_type, offset, vaddr, _, filesz, memsz, flags, align = row
         segments.append(Segment(p_type, flags, offset, vaddr, filesz, memsz, align))
-    return ElfHeader(kind, machine, entry, phoff, phentsize, phnum, tuple(segments))
+    return tuple(segments)
 
 
 @kernel_function("int load_elf_binary(struct linux_binprm *bprm)", source="fs/binfmt_elf.c")

@@ -196,10 +196,12 @@ class Cpus(Deadline):
 
     def select_rq(self, task: Task) -> RunQueue:
         """select_task_rq(): where it ran before if that CPU idles, another idle one, else the shortest queue."""
+        home = self.rqs[task.cpu]
+        if home.halted and not home.tasks and task.prio_class and (not task.affinity or task.affinity >> home.cpu & 1):
+            return home  # the usual case of what follows
         allowed = [rq for rq in self.rqs if not task.affinity or task.affinity >> rq.cpu & 1] or self.rqs
         if not task.prio_class:  # select_task_rq_rt(): where something less urgent runs
             allowed = [rq for rq in allowed if rq.current is rq.idle or outranks(task, rq.current)] or allowed
-        home = self.rqs[task.cpu]
         if home in allowed and home.halted and not home.tasks:
             return home
         idle = [rq for rq in allowed if rq.halted and not rq.tasks]

@@ -12,7 +12,7 @@ class Registers:
 
     def __init__(self, arch: Architecture, abi: SyscallAbi, layout: Layout, mem: Memory) -> None:
         self.arch, self.abi, self.layout, self.mem = arch, abi, layout, mem
-        self._mask = (1 << 8 * arch.word) - 1
+        self._mask, self._rows = (1 << 8 * arch.word) - 1, layout.fields
         orig = arch.trap_fields.get("orig")
         self.orig_field: str = orig or abi.result
         self.syscall_insn_size = len(abi.insn)
@@ -24,11 +24,13 @@ class Registers:
 
     def get(self, regs: int, field: str) -> int:
         """One field of a struct pt_regs."""
-        return int(self.layout.get(self.mem, regs, field))
+        row = self._rows[field]
+        return self.mem.read_uint(regs + row.offset, row.size)
 
     def set(self, regs: int, field: str, value: int) -> None:
         """Store one field of a struct pt_regs (negative values as two's complement)."""
-        self.layout.set(self.mem, regs, field, value & self._mask)
+        row = self._rows[field]
+        self.mem.write_uint(regs + row.offset, row.size, value & self._mask)
 
     def restart_number(self, regs: int) -> None:
         """Make the interrupted call a restart_syscall."""

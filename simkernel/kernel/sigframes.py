@@ -76,8 +76,7 @@ class SignalFrames:
 
     def restore_fp(self, address: int) -> None:
         """And back, at rt_sigreturn.  EFAULT."""
-        size = len(self.cpu.fp_state())
-        self.cpu.set_fp_state(self.usercopy.copy_from_user(address, size))
+        self.cpu.set_fp_state(self.usercopy.copy_from_user(address, self.cpu.fp_size))
 
     def altstack_bytes(self) -> bytes:
         """stack_t of the current task's alternate signal stack."""

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 
 import pytest
 
@@ -241,3 +242,48 @@ def test_what_no_event_may_probe():
     assert errno_of(echo, tracing, "kprobe_events", "p no_such_function") == ENOENT
     for name in ("schedule", "do_error_trap", "bpf_get_current_pid_tgid"):
         echo(tracing, "kprobe_events", f"p {name}")
+
+
+def lines_run(work):
+    """How many lines of Python it takes, turns of loops included."""
+    count = 0
+
+    def trace(frame, event, arg):
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def nothing(regs):
+    return None
+
+
+def test_the_five_hundredth_probe_on_an_address_takes_no_more_than_the_twentieth():
+    kprobes = machine().kprobes
+    probes = [Kprobe(nothing, "vfs_read") for _ in range(500)]
+    taken = [lines_run(lambda kp=kp: kprobes.register(kp)) for kp in probes]
+    assert taken[-1] == taken[20]
+    taken = [lines_run(lambda kp=kp: kprobes.unregister(kp)) for kp in probes]
+    assert taken[400] == taken[20]
+
+
+def test_the_three_hundredth_event_takes_little_more_than_the_tenth():
+    tracing = machine()
+
+    def taken(text, path, append=False):
+        return lines_run(lambda: echo(tracing, path, text, append=append))
+
+    made = [taken(f"p:e{number} vfs_read\n", "kprobe_events", True) for number in range(300)]
+    assert made[-1] - made[10] < 10 * 300
+    for switch in ("1", "0"):
+        turned = [taken(switch, f"events/kprobes/e{number}/enable") for number in range(300)]
+        middle = turned[290] if switch == "1" else turned[100]
+        assert middle <= turned[30]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from arch.abi.errno import EINVAL, ENOENT
@@ -155,6 +155,10 @@ class Kprobes:
         self.sites: dict[int, list[Kprobe]] = {}
         self.armed: dict[int, ProbeHandler] = {}
         self.together: dict[int, list[Kprobe]] = {}  # the enabled probes of armed sites with several
+        # What is asked at each change of a site, for which not all of its probes are walked: a thousand may be there.
+        self.curious: dict[int, list[Kprobe]] = {}  # those that want to hear of neighbours
+        self.by_ftrace: dict[int, list[Kprobe]] = {}  # those that stand for uses of ftrace
+        self.said: dict[int, bool] = {}  # what listed() was when they heard of it
         self.running: list[Kprobe | None] = [None] * self.host.nr_cpus
         self.return_probes: dict[int, Kretprobe] = {}  # by the address of their words, while calls may be under way
         self.all_armed = True  # debugfs kprobes/enabled
@@ -227,6 +231,9 @@ class Kprobes:
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = True
         self.sites.setdefault(addr, []).insert(0, kp)  # add_new_kprobe(): the newest runs first
+        for there, belongs in self._of_interest(kp):
+            if belongs:
+                there.setdefault(addr, []).insert(0, kp)
         several = self.together.get(addr)
         if kp.disabled:
             pass
@@ -235,7 +242,11 @@ class Kprobes:
         else:
             several.insert(0, kp)
             self.host.aim(addr, self.armed[addr], self._native(several))
-        self._tell_neighbours(addr)
+        self._tell_neighbours(kp)
+
+    def _of_interest(self, kp: Kprobe) -> Iterable[tuple[dict[int, list[Kprobe]], bool]]:
+        """The lists by address that have some probes only, and whether it is one of these."""
+        return (self.curious, kp.neighbours_changed is not _alone), (self.by_ftrace, kp.users is not None)
 
     def unregister(self, kp: Kprobe) -> None:
         """unregister_kprobe(); one that is not registered is nothing."""
@@ -247,10 +258,19 @@ class Kprobes:
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = False
             self._forget(self.return_probes[ctypes.addressof(kp.words)])
-        self._rearm(kp.addr)
+        for there, belongs in self._of_interest(kp):
+            if belongs:
+                there[kp.addr].remove(kp)
+        several = self.together.get(kp.addr, [])
+        if len(several) > 2 and not kp.disabled:
+            several.remove(kp)
+            self.host.aim(kp.addr, self.armed[kp.addr], self._native(several))
+        else:
+            self._rearm(kp.addr)
         if not probes:
-            del self.sites[kp.addr]
-        self._tell_neighbours(kp.addr)
+            for by_address in (self.sites, self.curious, self.by_ftrace, self.said):
+                by_address.pop(kp.addr, None)
+        self._tell_neighbours(kp)
 
     def enable(self, kp: Kprobe) -> None:
         """enable_kprobe()."""
@@ -259,7 +279,7 @@ class Kprobes:
         if kp.disabled:
             kp.disabled = False
             self._rearm(kp.addr)
-            self._tell_neighbours(kp.addr)
+            self._tell_neighbours(kp)
 
     def disable(self, kp: Kprobe) -> None:
         """disable_kprobe()."""
@@ -268,7 +288,7 @@ class Kprobes:
         if not kp.disabled:
             kp.disabled = True
             self._rearm(kp.addr)
-            self._tell_neighbours(kp.addr)
+            self._tell_neighbours(kp)
 
     def listed(self, addr: int) -> bool:
         """Several struct ftrace_ops are at a function: what calls them one after the other holds preemption.
@@ -276,14 +296,21 @@ class Kprobes:
         All kprobes have one together.
         """
         ops = 0
-        for kp in self.sites.get(addr, ()):
+        for kp in self.by_ftrace.get(addr, ()):
             if kp.users is not None and (kp.stays or not kp.disabled):
                 ops += len(kp.users())
         return ops > 1 or (ops == 1 and any(kp.users is None and not kp.disabled for kp in self.sites[addr]))
 
-    def _tell_neighbours(self, addr: int) -> None:
-        for kp in self.sites.get(addr, ()):
-            kp.neighbours_changed()
+    def _tell_neighbours(self, changed: Kprobe) -> None:
+        """All of them when it changes how they are called, else the one that came, or is enabled or disabled."""
+        addr = changed.addr
+        listed = self.listed(addr)
+        if listed != self.said.get(addr, False):
+            self.said[addr] = listed
+            for kp in tuple(self.curious.get(addr, ())):
+                kp.neighbours_changed()
+        elif changed.registered:
+            changed.neighbours_changed()
 
     def register_kretprobe(self, rp: Kretprobe) -> None:
         """register_kretprobe(): the address must be a function's entry."""
@@ -371,7 +398,7 @@ class Kprobes:
         kp.native = native
         handler = self.armed.get(kp.addr) if kp.registered and not kp.disabled else None
         if handler is not None:
-            self.host.aim(kp.addr, handler, self._native([p for p in self.sites[kp.addr] if not p.disabled]))
+            self.host.aim(kp.addr, handler, self._native(self.together.get(kp.addr, [kp])))
 
     def _single(self, kp: Kprobe) -> ProbeHandler:
         running, cpu_id, pre_handler = self.running, self.host.cpu_id, kp.pre_handler

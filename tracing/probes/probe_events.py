@@ -97,8 +97,10 @@ class ProbeEvents:
     def note(self) -> None:
         """Keep the order in which events of different kinds were made."""
         present: list[DynEvent] = [*self.table.probes, *(event for other in self.others for event in other.members)]
-        known = [event for event in self.order if event in present]
-        self.order = known + [event for event in present if event not in known]
+        there = set(map(id, present))
+        known = [event for event in self.order if id(event) in there]
+        old = set(map(id, known))
+        self.order = known + [event for event in present if id(event) not in old]
 
     def write(self, data: bytes, kind: str | None) -> int:
         """A write to one of the files."""
