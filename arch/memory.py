@@ -13,7 +13,6 @@ import ctypes
 import mmap
 import struct
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 from arch.abi.errno import ENOMEM
@@ -21,6 +20,7 @@ from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.errors import CorruptMemory, Fault, KernelError
 from arch.hostmap import HostMapping
 from arch.records import dataclass
+from arch.sidebyside import CODES, storer_of_many
 
 PAGE_MASK = ~(PAGE_SIZE - 1)
 
@@ -224,23 +224,6 @@ class KernelMap:
         return self.vmalloc_start - self.direct_map if self.vmalloc_start > self.direct_map else None
 
 
-_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # of numbers of so many bytes, for struct
-
-
-def _side_by_side(places: Sequence[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
-    """Places (which number, offset, size) that follow each other in memory, together; in their order where two overlap."""
-    runs: list[list[tuple[int, int, int]]] = []
-    by_offset = sorted(places, key=lambda place: place[1])
-    if any(a[1] + a[2] > b[1] for a, b in pairwise(by_offset)):
-        return [[place] for place in places]
-    for place in by_offset:
-        if runs and runs[-1][-1][1] + runs[-1][-1][2] == place[1]:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    return runs
-
-
 class KernelMemory:
     """The kernel's virtual memory: text, direct map and vmalloc area over one PhysicalMemory.
 
@@ -259,7 +242,7 @@ class KernelMemory:
         self._base = map.direct_map
         self._size = phys.size
         order = "<" if byteorder == "little" else ">"
-        codes = {size: struct.Struct(order + letter) for size, letter in _CODES.items()}
+        codes = {size: struct.Struct(order + letter) for size, letter in CODES.items()}
         # size -> (read, write, mask)
         self._codecs = {n: (c.unpack_from, c.pack_into, (1 << 8 * n) - 1) for n, c in codes.items()}
         self._sizes: dict[int, int] = {}  # live object -> its size class (or rounded page size)
@@ -385,29 +368,8 @@ class KernelMemory:
         return store
 
     def storer_of_many(self, places: Sequence[tuple[int, int, int]]) -> Callable[[int, Sequence[int]], None]:
-        """store(address, numbers): of each place (which number, offset, size) as storer() does, in this order."""
-        order = "<" if self.byteorder == "little" else ">"
-        runs: list[tuple[Callable[..., None], int, tuple[int, ...], list[tuple[int, int, int]]]] = []
-        for run in _side_by_side(places):
-            code = order + "".join(_CODES[size] for _, _, size in run)
-            runs.append((struct.Struct(code).pack_into, run[0][1], tuple(which for which, _, _ in run), run))
-        buf, base, write = self._buf, self._base, self.write_uint
-        top = self._size - max((offset + size for _, offset, size in places), default=0)
-
-        def store(addr: int, values: Sequence[int]) -> None:
-            at = addr - base
-            if not 0 <= at <= top:
-                for which, offset, size in places:
-                    write(addr + offset, size, values[which])
-                return
-            for pack, offset, chosen, run in runs:
-                try:
-                    pack(buf, at + offset, *[values[which] for which in chosen])
-                except struct.error:  # a negative number, or more than has room there
-                    for which, begin, size in run:
-                        write(addr + begin, size, values[which])
-
-        return store
+        """store(address, numbers): of each place (which number, offset, size) as storer() does."""
+        return storer_of_many(places, self.byteorder, self._buf, self._base, self._size, self.write_uint)
 
     def read_cstring(self, addr: int, limit: int = 4096) -> bytes:
         """The bytes before the first NUL, at most `limit`."""

@@ -294,3 +294,16 @@ def test_the_lowest_pages_are_taken_whatever_was_asked_before() -> None:
                 if freed in taken:
                     taken.remove(freed)
                     phys.put_page(freed)
+
+
+@pytest.mark.parametrize("name", ["x86_64", "s390x"])
+def test_numbers_stored_together_are_those_stored_one_by_one(name: str) -> None:
+    places = [(0, 0, 8), (1, 8, 4), (3, 12, 4), (2, 24, 2), (4, 16, 8), (0, 40, 1)]
+    for layout in (places, [*places, (5, 4, 8)]):  # the last one covers others, and comes after them
+        for values in ((1, 2, 3, 4, 5, 6), (-1, -2, 1 << 70, 1 << 40, -(1 << 63), 0x1122334455667788)):
+            mem = kernel_memory(name)
+            together, apart = mem.alloc(64), mem.alloc(64)
+            mem.storer_of_many(layout)(together, values)
+            for which, offset, size in layout:
+                mem.write_uint(apart + offset, size, values[which])
+            assert mem.read(together, 64) == mem.read(apart, 64)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from arch.abi.errno import EINVAL, ENOENT
@@ -23,6 +23,7 @@ from arch.native.handler import NativeHandler
 from tracing.board import Board
 from tracing.face import ProbeHandler
 from tracing.probes import returns
+from tracing.probes.neighbours import Neighbours, indifferent
 from tracing.probes.together import AT_MOST, together
 
 KRETPROBE_MAXACTIVE_MAX = 4096
@@ -70,7 +71,7 @@ class Kprobe:
             None  # a tracer's: functions of the struct ftrace_ops that it stands for
         )
         self.stays = False  # ftrace calls its struct ftrace_ops while it is disabled, too
-        self.neighbours_changed: Callable[[], None] = _alone  # who else is at its place is another
+        self.neighbours_changed: Callable[[], None] = indifferent  # who else is at its place is another
         self.native: NativeHandler | None = None  # the compiled form of pre_handler; see Kprobes.set_native()
         self.words: ctypes.Array[ctypes.c_uint64] | None = None  # of the return probe that this belongs to: returns.py
 
@@ -78,10 +79,6 @@ class Kprobe:
     def alone(self) -> bool:
         """While it is handled others on that CPU are missed, and it while others are; what stands for a use of ftrace is no kprobe."""
         return self.users is None and self.kind in (KPROBE, KRETPROBE)
-
-
-def _alone() -> None:
-    """Of a probe that does not care."""
 
 
 class KretprobeInstance:
@@ -155,10 +152,7 @@ class Kprobes:
         self.sites: dict[int, list[Kprobe]] = {}
         self.armed: dict[int, ProbeHandler] = {}
         self.together: dict[int, list[Kprobe]] = {}  # the enabled probes of armed sites with several
-        # What is asked at each change of a site, for which not all of its probes are walked: a thousand may be there.
-        self.curious: dict[int, list[Kprobe]] = {}  # those that want to hear of neighbours
-        self.by_ftrace: dict[int, list[Kprobe]] = {}  # those that stand for uses of ftrace
-        self.said: dict[int, bool] = {}  # what listed() was when they heard of it
+        self.neighbours = Neighbours()
         self.running: list[Kprobe | None] = [None] * self.host.nr_cpus
         self.return_probes: dict[int, Kretprobe] = {}  # by the address of their words, while calls may be under way
         self.all_armed = True  # debugfs kprobes/enabled
@@ -231,9 +225,7 @@ class Kprobes:
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = True
         self.sites.setdefault(addr, []).insert(0, kp)  # add_new_kprobe(): the newest runs first
-        for there, belongs in self._of_interest(kp):
-            if belongs:
-                there.setdefault(addr, []).insert(0, kp)
+        self.neighbours.come(kp)
         several = self.together.get(addr)
         if kp.disabled:
             pass
@@ -242,11 +234,7 @@ class Kprobes:
         else:
             several.insert(0, kp)
             self.host.aim(addr, self.armed[addr], self._native(several))
-        self._tell_neighbours(kp)
-
-    def _of_interest(self, kp: Kprobe) -> Iterable[tuple[dict[int, list[Kprobe]], bool]]:
-        """The lists by address that have some probes only, and whether it is one of these."""
-        return (self.curious, kp.neighbours_changed is not _alone), (self.by_ftrace, kp.users is not None)
+        self.neighbours.tell(kp, self.sites.get(kp.addr, ()))
 
     def unregister(self, kp: Kprobe) -> None:
         """unregister_kprobe(); one that is not registered is nothing."""
@@ -258,9 +246,7 @@ class Kprobes:
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = False
             self._forget(self.return_probes[ctypes.addressof(kp.words)])
-        for there, belongs in self._of_interest(kp):
-            if belongs:
-                there[kp.addr].remove(kp)
+        self.neighbours.go(kp, not probes)
         several = self.together.get(kp.addr, [])
         if len(several) > 2 and not kp.disabled:
             several.remove(kp)
@@ -268,9 +254,8 @@ class Kprobes:
         else:
             self._rearm(kp.addr)
         if not probes:
-            for by_address in (self.sites, self.curious, self.by_ftrace, self.said):
-                by_address.pop(kp.addr, None)
-        self._tell_neighbours(kp)
+            del self.sites[kp.addr]
+        self.neighbours.tell(kp, self.sites.get(kp.addr, ()))
 
     def enable(self, kp: Kprobe) -> None:
         """enable_kprobe()."""
@@ -279,7 +264,7 @@ class Kprobes:
         if kp.disabled:
             kp.disabled = False
             self._rearm(kp.addr)
-            self._tell_neighbours(kp)
+            self.neighbours.tell(kp, self.sites.get(kp.addr, ()))
 
     def disable(self, kp: Kprobe) -> None:
         """disable_kprobe()."""
@@ -288,29 +273,11 @@ class Kprobes:
         if not kp.disabled:
             kp.disabled = True
             self._rearm(kp.addr)
-            self._tell_neighbours(kp)
+            self.neighbours.tell(kp, self.sites.get(kp.addr, ()))
 
     def listed(self, addr: int) -> bool:
-        """Several struct ftrace_ops are at a function: what calls them one after the other holds preemption.
-
-        All kprobes have one together.
-        """
-        ops = 0
-        for kp in self.by_ftrace.get(addr, ()):
-            if kp.users is not None and (kp.stays or not kp.disabled):
-                ops += len(kp.users())
-        return ops > 1 or (ops == 1 and any(kp.users is None and not kp.disabled for kp in self.sites[addr]))
-
-    def _tell_neighbours(self, changed: Kprobe) -> None:
-        """All of them when it changes how they are called, else the one that came, or is enabled or disabled."""
-        addr = changed.addr
-        listed = self.listed(addr)
-        if listed != self.said.get(addr, False):
-            self.said[addr] = listed
-            for kp in tuple(self.curious.get(addr, ())):
-                kp.neighbours_changed()
-        elif changed.registered:
-            changed.neighbours_changed()
+        """Several struct ftrace_ops are at a function."""
+        return self.neighbours.listed(addr, self.sites.get(addr, ()))
 
     def register_kretprobe(self, rp: Kretprobe) -> None:
         """register_kretprobe(): the address must be a function's entry."""
