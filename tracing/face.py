@@ -208,7 +208,7 @@ class TraceHost(Protocol):
     def interrupt_regs(self) -> int:
         """get_irq_regs(): pt_regs of what a timer tick interrupted; 0 if the host keeps none."""
 
-    def stack_trace(self, regs: int) -> list[int]:
+    def stack_trace(self, regs: int, point: str = "") -> list[int]:
         """Kernel return addresses, innermost first, from a probe's pt_regs, or from here where `regs` is 0."""
 
     def caller_of(self, function: int, parent: int, regs: int) -> int:
@@ -218,7 +218,7 @@ class TraceHost(Protocol):
     def frame(self, name: str) -> int:
         """An address inside a function that this machine's stacks do not show by themselves, given its name."""
 
-    def callchains(self, regs: int, limit: int) -> tuple[list[int], list[int]]:
+    def callchains(self, regs: int, limit: int, point: str = "") -> tuple[list[int], list[int]]:
         """(kernel, user) return addresses from a pt_regs, innermost first, at most `limit` of each."""
 
     # Waiting and logging.

@@ -2,6 +2,7 @@
 
 INLINED_6_1: functions with a symbol that none of their callers here calls.  Recorded with the function tracer's stacks beside one workload.  `callee < caller: functions`, innermost first; `.` is the
 caller itself, which is not there where its call is a jump or its name another.  `*` is every callee without a row of its own.
+`@event < function: functions`: where the event fires that fires here in that function, in any for `*`.
 """
 
 from __future__ import annotations
@@ -79,6 +80,43 @@ down_read_trylock < exc_page_fault: lock_mm_and_find_vma .
 exit_to_user_mode_prepare < do_syscall_64: syscall_exit_to_user_mode .
 exit_to_user_mode_prepare < exc_page_fault: irqentry_exit_to_user_mode
 exit_to_user_mode_prepare < sysvec_apic_timer_interrupt: irqentry_exit_to_user_mode
+* < do_idle: . cpu_startup_entry rest_init arch_call_rest_init start_kernel secondary_startup_64_no_verify
+@sched_waking < default_idle_call: try_to_wake_up hrtimer_wakeup __hrtimer_run_queues hrtimer_interrupt __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
+@sched_wakeup < default_idle_call: ttwu_do_wakeup try_to_wake_up hrtimer_wakeup __hrtimer_run_queues hrtimer_interrupt __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
+@sched_wakeup < try_to_wake_up: ttwu_do_wakeup .
+try_to_wake_up < __wake_up_common: autoremove_wake_function .
+@sched_stat_runtime < __schedule: update_curr dequeue_entity dequeue_task_fair .
+@rcu_utilization < __schedule: rcu_note_context_switch .
+@local_timer_entry < default_idle_call: __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
+@local_timer_exit < default_idle_call: __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
+@hrtimer_expire_entry < default_idle_call: __hrtimer_run_queues hrtimer_interrupt __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
+@hrtimer_expire_exit < default_idle_call: __hrtimer_run_queues hrtimer_interrupt __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
+@hrtimer_start < *: enqueue_hrtimer hrtimer_start_range_ns .
+@hrtimer_init < copy_process: hrtimer_init init_dl_task_timer __sched_fork sched_fork .
+@signal_generate < kill_pid_info: __send_signal_locked send_signal_locked do_send_sig_info .
+@signal_generate < do_notify_parent: __send_signal_locked .
+@signal_deliver < arch_do_signal_or_restart: get_signal .
+@mm_page_alloc < handle_mm_fault: __alloc_pages __folio_alloc vma_alloc_folio __handle_mm_fault .
+@mm_page_free < begin_new_exec: free_pcp_prepare free_unref_page_list release_pages tlb_batch_pages_flush tlb_finish_mmu exit_mmap __mmput .
+@mm_page_free < do_exit: free_pcp_prepare free_unref_page_list release_pages tlb_batch_pages_flush tlb_finish_mmu exit_mmap __mmput .
+@exit_mmap < begin_new_exec: exit_mmap __mmput .
+@exit_mmap < do_exit: exit_mmap __mmput .
+@kfree < *: kfree .
+@kmem_cache_alloc < *: kmem_cache_alloc .
+@kmem_cache_free < *: kmem_cache_free .
+@rss_stat < copy_process: copy_page_range dup_mmap .
+@page_fault_kernel < schedule_tail: exc_page_fault asm_exc_page_fault __put_user_nocheck_4 .
+@mm_filemap_delete_from_page_cache < vfs_unlink: __filemap_remove_folio filemap_remove_folio truncate_inode_folio shmem_undo_range shmem_evict_inode evict
+@writeback_mark_inode_dirty < *: __mark_inode_dirty .
+@writeback_dirty_inode_start < *: __mark_inode_dirty .
+@writeback_dirty_inode < *: __mark_inode_dirty .
+@mmap_lock_start_locking < *: __mmap_lock_do_trace_start_locking .
+@mmap_lock_acquire_returned < *: __mmap_lock_do_trace_acquire_returned .
+@mmap_lock_released < *: __mmap_lock_do_trace_released .
+@cgroup_mkdir < vfs_mkdir: cgroup_mkdir kernfs_iop_mkdir .
+@cgroup_rmdir < vfs_rmdir: cgroup_rmdir kernfs_iop_rmdir .
+@cgroup_attach_task < kernfs_fop_write_iter: cgroup_attach_task __cgroup_procs_write cgroup_procs_write .
+@oom_score_adj_update < oom_score_adj_write: __set_oom_adj.isra.0 .
 """
 
 INLINED_6_1 = frozenset(["__tcp_send_ack", "do_softirq", "ip_rcv_finish", "vfs_getattr", "vfs_ioctl"])

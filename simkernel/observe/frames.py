@@ -9,13 +9,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
+from typing import NamedTuple
 
 from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, Prototype
 from simkernel.observe.declared import VOID, do_nothing
 from simkernel.observe.face import WatchedKernel
 
 FRAME_OFFSET = 0x18  # where a frame's function goes on: somewhere behind its first instruction
+
+
+class Body(NamedTuple):
+    """A kernel function's, in Python, and what it closes over."""
+
+    name: str
+    closure: tuple[tuple[str, object], ...]
+
+    def holds(self, frame: FrameType) -> bool:
+        """Is it this one that runs there?"""
+        return all(frame.f_locals.get(name) is value for name, value in self.closure)
+
+
+def body_of(name: str, function: object) -> Body:
+    """With the values of its free variables."""
+    assert isinstance(function, FunctionType)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return Body(name, tuple(zip(function.__code__.co_freevars, cells)))
 
 
 class Frames:
@@ -32,7 +51,7 @@ class Frames:
         self.inlined = facts.inlined if recorded else frozenset()
         self.prefix = k.abi.wrapper_prefix
         self._places: dict[str, int] = {}
-        self._bodies: dict[CodeType, str] | None = None
+        self._bodies: dict[CodeType, list[Body]] | None = None
         self._shown: dict[tuple[str, int], tuple[int, ...]] = {}
 
     def place(self, name: str) -> int:
@@ -59,18 +78,20 @@ class Frames:
         if self._bodies is None:
             symbols = self.k.text.symbol_of
             known = (f for f in KERNEL_FUNCTIONS if f.name in symbols and f.name not in self.inlined)
-            self._bodies = {f.body.__code__: symbols[f.name] for f in known}
-        names: list[str] = []
+            self._bodies = {}
+            for f in known:
+                self._bodies.setdefault(f.body.__code__, []).append(body_of(symbols[f.name], f.body))
+        running: list[set[str]] = []  # the names that each may have: several functions can have one body
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename != "<enter>":
-            name = self._bodies.get(frame.f_code)
-            if name is not None:
-                names.append(name)
+            bodies = self._bodies.get(frame.f_code)
+            if bodies is not None:
+                running.append({body.name for body in bodies if len(bodies) == 1 or body.holds(frame)})
             frame = frame.f_back
         outer = self.k.symbols.lookup(function)
-        if names and outer is not None and names[-1] == outer[0]:
-            names.pop()
-        return [self.place(name) for name in names]
+        if running and outer is not None and outer[0] in running[-1]:
+            running.pop()
+        return [self.place(next(iter(names))) for names in running if len(names) == 1]
 
     def shown(self, chain: Iterable[int], called: int) -> list[int]:
         """What a walk found, as it is on a real stack; `called`: the innermost function has called the one there, if any."""
@@ -81,6 +102,16 @@ class Frames:
             out += found if index or called else found[-1:]
             callee = self.name(address)
         return out
+
+    def fired(self, point: str, address: int) -> list[int]:
+        """Where a tracepoint fires on a real stack that fires here in the function of an address."""
+        name = self.name(address)
+        for caller in (name, "*"):
+            chain = self.callers.get((f"@{point}", caller))
+            if chain is not None:
+                own = self._alone(name, address)[-1:]
+                return [frame for other in chain for frame in ((self.place(other),) if other else own)]
+        return list(self.between("", address)[-1:])
 
     def between(self, callee: str, address: int) -> tuple[int, ...]:
         """What stands on a real stack for a return address of that function's."""

@@ -323,8 +323,8 @@ class Host(BpfSide):
 
     # ---- stacks ----
 
-    def kernel_callchain(self, regs: int, max_depth: int) -> list[int]:
-        """Return addresses from a struct pt_regs outwards; a return probe's trampoline reads as the real address."""
+    def kernel_callchain(self, regs: int, max_depth: int, point: str = "") -> list[int]:
+        """Return addresses from a struct pt_regs outwards, perhaps of a tracepoint; a return probe's trampoline reads as the real address."""
         out, trampolines = [], 0
         for address in walk_kernel(self.arch, self.mem, self.symbols, regs, self.layout, max_depth):
             if address == self.return_trampoline:
@@ -333,15 +333,20 @@ class Host(BpfSide):
                 address = real if real is not None else address
             out.append(address)
         inner = self.frames.running(out[0]) if regs == self._caller_regs and out else []
+        if point:
+            at = self.frames.fired(point, [*inner, *out][0]) if inner or out else []
+            return at + ([*inner[1:], *self.frames.shown(out, inner[-1])] if inner else self.frames.shown(out, 0)[1:])
         return inner + self.frames.shown(out, inner[-1] if inner else 0)
 
     def kernel_stack(self) -> list[int]:
         """The kernel stack of the running task here and now."""
         return self.kernel_callchain(self.caller_regs(), 127)
 
-    def stack_trace(self, regs: int) -> list[int]:
+    def stack_trace(self, regs: int, point: str = "") -> list[int]:
         """Kernel return addresses from a probe's pt_regs, or from here."""
-        return (self.one_chain(regs, False, 127) or []) if regs else self.kernel_stack()
+        if regs and self.user_mode(regs):
+            return []
+        return self.kernel_callchain(regs or self.caller_regs(), 127, point)
 
     def caller_of(self, function: int, parent: int, regs: int) -> int:
         """The return address that a real kernel would have where this one has `parent`, at a function's entry."""
@@ -369,9 +374,10 @@ class Host(BpfSide):
         """Of what a timer's tick interrupted: the user's code, or else the kernel where it is now."""
         return self.k.cpus.irq_regs or self.caller_regs()
 
-    def callchains(self, regs: int, limit: int) -> tuple[list[int], list[int]]:
+    def callchains(self, regs: int, limit: int, point: str = "") -> tuple[list[int], list[int]]:
         """Perf asks for (kernel, user) chains at once."""
-        return self.one_chain(regs, False, limit) or [], self.one_chain(regs, True, limit) or []
+        kernel = [] if self.user_mode(regs) else self.kernel_callchain(regs or self.caller_regs(), limit, point)
+        return kernel, self.one_chain(regs, True, limit) or []
 
     def callchain(self, regs: int, *, user: bool, max_depth: int) -> list[int] | None:
         """BPF asks for one of them; None where there is none."""

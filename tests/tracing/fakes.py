@@ -236,7 +236,7 @@ class FakeHost:
     def interrupt_regs(self):
         return 0
 
-    def stack_trace(self, regs):
+    def stack_trace(self, regs, point=""):
         return []
 
     def caller_of(self, function, parent, regs):
@@ -245,7 +245,7 @@ class FakeHost:
     def frame(self, name):
         return self.symbols.address(name) or 0
 
-    def callchains(self, regs, limit):
+    def callchains(self, regs, limit, point=""):
         return [], []
 
     # for tests

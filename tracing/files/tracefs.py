@@ -21,6 +21,7 @@ from tracing.files.readme import README
 from tracing.files.recorded import recorded_text
 from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
+from tracing.record.filter import sign_extend
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
 from tracing.tracers.follow import TaskFollower
@@ -142,14 +143,14 @@ class TraceFs:
         graph, stack, rw, ro = self.parts.graph, self.parts.stack, self.modes.rw, self.modes.ro
 
         def set_depth(data: bytes) -> None:
-            graph.max_depth = number(data)
+            graph.max_depth = number(data) & 0xFFFFFFFF
 
         files = self.top.files
         return [
             File("dyn_ftrace_total_info", ro, self.total_info),
             files.set_file("set_graph_function", graph.chosen),
             files.set_file("set_graph_notrace", graph.silent),
-            File("max_graph_depth", rw, lambda: f"{graph.max_depth}\n", set_depth),
+            File("max_graph_depth", rw, lambda: f"{sign_extend(graph.max_depth, 32)}\n", set_depth),
             File("stack_max_size", rw, lambda: f"{stack.max_size}\n", lambda data: stack.set_max_size(number(data))),
             File("stack_trace", ro, stack.text),
             files.set_file("stack_trace_filter", stack.chosen),

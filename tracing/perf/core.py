@@ -63,7 +63,13 @@ from tracing.record.registry import EventRegistry
 
 PERF_EVENT_SIZE = 2048  # bytes: struct perf_event, and what is counted for it
 TASK_RECORDS = ("mmap", "mmap2", "mmap_data", "comm", "task")  # flags that ask for records about tasks
-SIDE_BAND = (*TASK_RECORDS, "context_switch", "ksymbol", "bpf_event")  # and for others that are no samples
+SIDE_BAND = (
+    *TASK_RECORDS,
+    "context_switch",
+    "ksymbol",
+    "bpf_event",
+    "namespaces",
+)  # and for others that are no samples
 
 
 class PerfCore:
@@ -388,6 +394,8 @@ class PerfCore:
             if event.tasks is not None and task in event.tasks:
                 event.update_time()
                 event.tasks.discard(task)
+                if event.tasks:
+                    event.child_gone(task)
                 if not event.tasks:
                     event.enabled = False
                     event.hangup = True

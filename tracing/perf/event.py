@@ -68,10 +68,12 @@ class PerfEvent:
         self.id = event_id
         self.format = Format(core.board, attr, event_id)
         self.tasks: set[Hashable] | None = None if task is None else {task}
+        self.first = task  # all others are inherited
         self.cpu = cpu
         self.enabled = not attr.disabled
         self.count = 0
-        self.child_count = 0
+        self.child_counts: dict[Hashable, int] = {}  # what of the count is that of inherited tasks, which still run
+        self.child_count = 0  # of those that are gone: no reset takes it away
         self.leader: PerfEvent = self
         self.owner: Hashable | None = None  # the task that opened it
         self.clock = attr.clockid if attr.flag("use_clockid") else None
@@ -171,6 +173,10 @@ class PerfEvent:
     def swevent(self, nr: int, regs: int, raw: bytes | None = None, addr: int = 0, ip: int = 0) -> None:
         """perf_swevent_event(): count, and sample when a period is full."""
         self.count += nr
+        if self.tasks is not None and len(self.tasks) > 1:
+            task = self.host.current_task()
+            if task != self.first:
+                self.child_counts[task] = self.child_counts.get(task, 0) + nr
         if not self.sampling:
             return
         attr = self.attr
@@ -243,8 +249,9 @@ class PerfEvent:
 
     def sample(self, regs: int, raw: bytes | None, addr: int, ip: int, period: int) -> bytes:
         """A PERF_RECORD_SAMPLE."""
+        point = "" if self.trace_event is None else self.trace_event.point
         shown = self.leader.id if self.attr.flag("inherit") else self.id
-        return self.format.sample(Sample(regs, raw or b"", addr, ip, period, shown, self.read_format))
+        return self.format.sample(Sample(regs, raw or b"", addr, ip, period, shown, self.read_format, point))
 
     def output(self, record: bytes) -> bool:
         """perf_output_begin() to _end(): a record into the buffer; False when there is none, or no room."""
@@ -413,6 +420,13 @@ class PerfEvent:
         self.update()
         self.clock_base = self.time_running
         self.count = 0
+        self.child_counts.clear()
+
+    def child_gone(self, task: Hashable) -> None:
+        """sync_child_event(): what an inherited task counted stays with its parent's event."""
+        counted = self.child_counts.pop(task, 0)
+        self.count -= counted
+        self.child_count += counted
 
     def ioctl(self, request: int, arg: int) -> int:
         """perf_ioctl(): the answer of ioctl(2); see perf/ioctl.py."""

@@ -10,6 +10,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import (
     PERF_CONTEXT_KERNEL,
     PERF_CONTEXT_USER,
+    PERF_COUNT_SW_CONTEXT_SWITCHES,
     PERF_RECORD_LOST,
     PERF_RECORD_MISC_KERNEL,
     PERF_RECORD_MISC_USER,
@@ -39,6 +40,7 @@ from arch.abi.perf_event import (
     PERF_SAMPLE_TRANSACTION,
     PERF_SAMPLE_WEIGHT,
     PERF_SAMPLE_WEIGHT_STRUCT,
+    PERF_TYPE_SOFTWARE,
 )
 from arch.errors import Fault
 from arch.records import dataclass
@@ -73,6 +75,7 @@ class Sample:
     period: int
     id: int  # PERF_SAMPLE_ID: of the event, or of its leader for inherited ones
     read: Callable[[], bytes]  # PERF_SAMPLE_READ
+    point: str = ""  # the tracepoint that fired
 
 
 class Format:
@@ -82,6 +85,8 @@ class Format:
         self.board = board
         self.attr = attr
         self.id = event_id
+        # __schedule() counts switches in code of its own: the registers are those of who called it
+        self.inlined = (attr.type, attr.config) == (PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES)
 
     def lost_record(self, lost: int) -> bytes:
         """PERF_RECORD_LOST: `lost` records found no room."""
@@ -116,6 +121,8 @@ class Format:
         kind, order, host = self.attr.sample_type, self.board.order, self.board.host
         regs = what.regs
         ip = what.ip or (self.board.instruction_pointer(regs) if regs else 0)
+        if self.inlined and regs:
+            ip = (host.callchains(regs, 2)[0] or [ip])[-1]
         out = b""
         if kind & PERF_SAMPLE_IDENTIFIER:
             out += struct.pack(order + "Q", self.id)
@@ -138,7 +145,7 @@ class Format:
         if kind & PERF_SAMPLE_READ:
             out += what.read()
         if kind & PERF_SAMPLE_CALLCHAIN:
-            out += self.callchain(regs)
+            out += self.callchain(regs, what.point)
         if kind & PERF_SAMPLE_RAW:
             out += self.raw_field(what.raw)
         out += self.sample_tail(regs, len(out))
@@ -191,6 +198,8 @@ class Format:
         size = min(self.attr.sample_stack_user, max(host.arch.user_stack_top - sp, 0))
         room = 0xFFFF - 8 - before - 16
         size = min(size, room) // 8 * 8
+        if not size:
+            return struct.pack(order + "Q", 0)
         data = b""
         while len(data) < size:
             step = min(size - len(data), PAGE_SIZE - (sp + len(data)) % PAGE_SIZE)
@@ -205,10 +214,11 @@ class Format:
         size = -(-(len(raw) + 4) // 8) * 8 - 4
         return struct.pack(self.board.order + "I", size) + raw + bytes(size - len(raw))
 
-    def callchain(self, regs: int) -> bytes:
+    def callchain(self, regs: int, point: str) -> bytes:
         """u64 nr and the addresses, each part behind its PERF_CONTEXT_* mark."""
         limit = self.attr.sample_max_stack or MAX_STACK
-        kernel, user = self.board.host.callchains(regs, limit)
+        kernel, user = self.board.host.callchains(regs, limit + self.inlined, point)
+        kernel = kernel[self.inlined :]
         ips: list[int] = []
         if kernel and not self.attr.flag("exclude_callchain_kernel"):
             ips += [PERF_CONTEXT_KERNEL, *kernel[:limit]]

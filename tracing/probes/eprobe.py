@@ -6,6 +6,7 @@ While such an event is on in a trace array, a trigger hangs on the other event t
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from functools import partial
 
 from arch.abi.errno import E2BIG, EBUSY, EEXIST, EINVAL, ENODEV, ENOENT
 from arch.errors import KernelError
@@ -279,7 +280,6 @@ class EventProbes:
         if any(event.listeners for event in self.known):
             raise KernelError(EBUSY, "an event probe is in use")
 
-    def release_all(self) -> None:
-        """All go."""
-        for event in list(self.known):
-            self.remove(event)
+    def releases(self) -> Sequence[tuple[EprobeEvent, Callable[[], None]]]:
+        """Each event, and how it goes."""
+        return [(event, partial(self.remove, event)) for event in self.known]

@@ -7,6 +7,7 @@ arguments are, fetch_parser.py knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from arch.abi.errno import EADDRNOTAVAIL, EBUSY, EINVAL, ENOENT
@@ -54,8 +55,8 @@ class OtherEvents(Protocol):
     def check_busy(self) -> None:
         """EBUSY if one is in use."""
 
-    def release_all(self) -> None:
-        """All go, or none and EBUSY."""
+    def releases(self) -> Sequence[tuple[DynEvent, Callable[[], None]]]:
+        """Each event, and how it goes: EBUSY if another needs it."""
 
 
 class ProbeEvents:
@@ -82,17 +83,20 @@ class ProbeEvents:
         return "".join(probe.profile() for probe in self.table.probes if probe.kind == kind)
 
     def release_all(self, kind: str | None) -> None:
-        """Opening with O_TRUNC: all of the kind go, or none and EBUSY."""
+        """Opening with O_TRUNC: EBUSY while one of the kind is on; else they go, oldest first, up to one that another event needs.
+
+        dyn_events_release_all()
+        """
         probes = [probe for probe in self.table.probes if kind in (None, probe.kind)]
-        if any(probe.event.busy for probe in probes):
+        if any(probe.event.on for probe in probes):
             raise KernelError(EBUSY, "an event is in use")
-        if kind is None:
-            for other in self.others:
-                other.check_busy()
-            for other in self.others:
-                other.release_all()
-        for probe in probes:
-            self.table.remove(probe)
+        ways: dict[DynEvent, Callable[[], None]] = {probe: partial(self.table.remove, probe) for probe in probes}
+        for other in self.others if kind is None else ():
+            other.check_busy()
+            ways.update(other.releases())
+        self.note()
+        for event in [event for event in self.order if event in ways]:
+            ways[event]()
 
     def note(self) -> None:
         """Keep the order in which events of different kinds were made."""

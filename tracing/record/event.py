@@ -294,6 +294,11 @@ class TraceEvent:
 
     # Identity
 
+    @property
+    def point(self) -> str:
+        """The tracepoint behind it; empty for a probe or a synthetic event."""
+        return "" if self.dynamic or self.program_kind != "tracepoint" else self.name
+
     def __repr__(self) -> str:
         return f"<event {self.system}:{self.name} id {self.id}>"
 
@@ -337,7 +342,12 @@ class TraceEvent:
     @property
     def busy(self) -> bool:
         """Somebody uses it: it cannot be deleted."""
-        return bool(self.listeners) or self.perf_users > 0 or self.in_use > 0
+        return self.on or self.in_use > 0
+
+    @property
+    def on(self) -> bool:
+        """It is listened to."""
+        return bool(self.listeners) or self.perf_users > 0
 
     def perf_register(self) -> None:
         """One more perf event; the first arms.  Whatever reg() refuses."""
@@ -382,7 +392,7 @@ class TraceEvent:
 
     def stack(self, regs: int, reader: Reader) -> list[int]:
         """The kernel's stack as a reader sees it; `regs` is a probe's pt_regs, or 0."""
-        frames, walked = frames_of(self.board), self.host.stack_trace(regs)
+        frames, walked = frames_of(self.board), self.host.stack_trace(regs, self.point)
         if frames is None:
             return walked
         if left := self.left(frames):

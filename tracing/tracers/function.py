@@ -8,7 +8,7 @@ armed whatever the tracer is.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from arch.abi.errno import EINVAL
@@ -26,6 +26,7 @@ from tracing.record.stack import frames_of
 from tracing.text.function_args import FunctionArgs
 from tracing.tracers.commands import FunctionCommands
 from tracing.tracers.functions import Functions, FunctionSet
+from tracing.tracers.recorded import INVALID_PREFIX
 
 ALL_ENABLED, NONE_DISABLED, NO_PID = (
     "#### all functions enabled ####\n",
@@ -60,12 +61,14 @@ class FunctionTracer(Tracer):
         self.running = False
         self.listeners: list[Callable[[], None]] = []  # others that trace the same functions
         self.others: list[Callable[[], Iterable[str]]] = []  # and which they trace now
+        self.other_users: list[Callable[[str], Sequence[str]]] = []  # what of theirs is called at a function's entry
         self.probes: dict[str, Kprobe] = {}
         self.touched: set[str] = set()  # functions that were ever traced
         self.repeats: tuple[int, int, int] = (0, 0, 0)  # func-no-repeats: ip, parent, how often again
         self.entry = struct.Struct(board.order + ("QQ" if board.word == 8 else "II"))
         self.args = FunctionArgs(board)
         functions.watchers.append(self.update)
+        functions.users.append(self.all_users)
         array.add_tracer(self)
         board.lines[TRACE_FN] = self.entry_line
 
@@ -138,6 +141,10 @@ class FunctionTracer(Tracer):
             found.append(self.caller())
         return found
 
+    def all_users(self, name: str) -> list[str]:
+        """With those of the others."""
+        return [*self.users(name), *(user for other in self.other_users for user in other(name))]
+
     def caller(self) -> str:
         """select_trace_function(), and ftrace_pid_func() before it where only some tasks are traced."""
         if self.pids.on or self.no_pids.on:
@@ -149,6 +156,7 @@ class FunctionTracer(Tracer):
     def release(self) -> None:
         """The trace array goes."""
         self.functions.watchers.remove(self.update)
+        self.functions.users.remove(self.all_users)
         self.running = False
         for known in list(self.commands.sets):
             self.commands.unregister("*", known.name, known.counted)
@@ -204,14 +212,22 @@ class FunctionTracer(Tracer):
 
     def enabled_text(self) -> str:
         """enabled_functions: by how many each function is traced, `R` with all registers, and who that is."""
-        sites, frames = self.kprobes.sites, frames_of(self.board)
+        functions, sites, frames = self.functions, self.kprobes.sites, frames_of(self.board)
         ends = frames.users if frames is not None else {}
         width = 11 if self.board.features.touched_functions else 6  # of the flags, two letters more
-        return "".join(
-            enabled_line(name, sites[address], ends, width)
-            for name, address in self.functions.own().items()
-            if address in sites
-        )
+        own, lines = functions.own(), []
+        for name in functions.names():
+            if name in own:
+                users = users_of(sites.get(own[name], []))
+            elif functions.enabled and not name.startswith(
+                INVALID_PREFIX
+            ):  # the machine never calls it, so nobody has a probe there
+                users = [user for ask in functions.users for user in ask(name)]
+            else:
+                continue
+            if users:
+                lines.append(enabled_line(name, users, ends, width))
+        return "".join(lines)
 
     def traced(self) -> set[str]:
         """What is traced now, by this tracer or by those that follow it."""
@@ -233,14 +249,22 @@ class PerfFunctions:
 
     def set(self, on: bool) -> None:
         """The first perf event came, or the last went."""
-        kprobes = self.tracer.kprobes
+        kprobes, users = self.tracer.kprobes, self.tracer.functions.users
+        if on:
+            users.append(self.users)
+        elif self.users in users:
+            users.remove(self.users)
         while self.probes:
             kprobes.unregister(self.probes.pop())
         for name, address in self.tracer.functions.traceable().items() if on else ():
             probe = Kprobe(self._entered(address), symbol=name)
-            probe.users = lambda: ("perf_ftrace_function_call",)
+            probe.users = partial(self.users, name)
             kprobes.register(probe)
             self.probes.append(probe)
+
+    def users(self, name: str) -> tuple[str, ...]:
+        """What is called at a function's entry."""
+        return ("perf_ftrace_function_call",)
 
     def _entered(self, address: int) -> Callable[[int], None]:
         """perf_ftrace_function_call()"""
@@ -259,14 +283,17 @@ class PerfFunctions:
 SAVES_REGS = frozenset(("kprobe_ftrace_handler", "fprobe_handler"))  # FTRACE_OPS_FL_SAVE_REGS
 
 
-def enabled_line(name: str, probes: list[Kprobe], ends: Mapping[str, str], width: int) -> str:
-    """One function: all probes of its first instruction are one user of it, each tracer others.  t_show()"""
+def users_of(probes: list[Kprobe]) -> list[str]:
+    """Of a function's first instruction: all kprobes there are one user of it, each tracer others."""
     armed = [probe for probe in probes if not probe.disabled or probe.stays]
     users = [user for probe in armed if probe.users is not None for user in probe.users()]
     if any(probe.users is None for probe in armed):
         users.append("kprobe_ftrace_handler")
-    if not users:
-        return ""
+    return users
+
+
+def enabled_line(name: str, users: list[str], ends: Mapping[str, str], width: int) -> str:
+    """t_show()"""
     end = ends.get(users[0] if len(users) == 1 else "", "")
     return f"{name} ({len(users)}){' R' if SAVES_REGS.intersection(users) else '':{width}}{end}\n"
 

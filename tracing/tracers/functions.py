@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from arch.abi.errno import EINVAL
@@ -24,6 +24,9 @@ class Functions:
         self.kprobes = kprobes
         self.enabled = True
         self.watchers: list[Callable[[], None]] = []  # tracers, which have to look again what they may trace
+        self.users: list[
+            Callable[[str], Sequence[str]]
+        ] = []  # which functions of theirs are called at the entry of one
 
     def own(self) -> dict[str, int]:
         """Name -> address of the functions that the machine calls and that can be traced, in order of address."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable
+from functools import partial
 from typing import NamedTuple
 
 from arch.cstring import c_string
@@ -102,6 +103,7 @@ class GraphTracer(Tracer):
         self.done: set[int] = set()  # exits that stand in their entry's line
         function.listeners.append(self.update)
         function.others.append(lambda: self.probes)
+        function.other_users.append(self.users)
         array.add_tracer(self)
 
     # Running
@@ -134,6 +136,10 @@ class GraphTracer(Tracer):
         if not self.running:
             self.tasks.clear()
 
+    def users(self, name: str) -> tuple[str, ...]:
+        """What is called at the entry of a function."""
+        return ("ftrace_graph_func",) if self.running and self.function.wants(name) else ()
+
     def probe(self, name: str, address: int) -> Kretprobe:
         """trace_graph_entry() and trace_graph_return() for one function."""
 
@@ -144,7 +150,7 @@ class GraphTracer(Tracer):
             self.leave(instance, name, address)
 
         made = Kretprobe(returned, name, maxactive=MAXACTIVE, entry_handler=entered)
-        made.kp.users = lambda: ("ftrace_graph_func",)
+        made.kp.users = partial(self.users, name)
         self.kprobes.register_kretprobe(made)
         return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from arch.errors import Fault
 from tracing.board import Board
@@ -34,6 +35,7 @@ class StackTracer:
         self.entries: list[tuple[int, int]] = []  # (depth in bytes, address), innermost first
         self.probes: dict[str, Kprobe] = {}
         functions.watchers.append(self.update)
+        functions.users.append(self.users)
 
     def set_enabled(self, on: bool) -> None:
         """The sysctl."""
@@ -55,9 +57,14 @@ class StackTracer:
         for name, address in wanted.items():
             if name not in self.probes:
                 probe = Kprobe(self._entered(address), symbol=name)
-                probe.users = lambda: ("stack_trace_call",)
+                probe.users = partial(self.users, name)
                 self.kprobes.register(probe)
                 self.probes[name] = probe
+
+    def users(self, name: str) -> tuple[str, ...]:
+        """What is called at the entry of a function."""
+        names = self.chosen.names
+        return ("stack_trace_call",) if self.enabled and (not names or name in names) else ()
 
     def _entered(self, address: int) -> Callable[[int], None]:
         arch, mem, layout = self.host.arch, self.host.mem, self.board.layout

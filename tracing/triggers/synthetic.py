@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.cstring import c_string, kstrto
@@ -358,3 +359,7 @@ class SynthEvents:
         self.check_busy()
         for event in list(self.known):
             self.remove(event)
+
+    def releases(self) -> Sequence[tuple[SynthEvent, Callable[[], None]]]:
+        """Each event, and how it goes."""
+        return [(event, partial(self.remove, event)) for event in self.known]
