@@ -84,7 +84,7 @@ exit_to_user_mode_prepare < sysvec_apic_timer_interrupt: irqentry_exit_to_user_m
 @sched_waking < default_idle_call: try_to_wake_up hrtimer_wakeup __hrtimer_run_queues hrtimer_interrupt __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
 @sched_wakeup < default_idle_call: ttwu_do_wakeup try_to_wake_up hrtimer_wakeup __hrtimer_run_queues hrtimer_interrupt __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .
 @sched_wakeup < try_to_wake_up: ttwu_do_wakeup .
-try_to_wake_up < __wake_up_common: autoremove_wake_function .
+try_to_wake_up < __wake_up: autoremove_wake_function .
 @sched_stat_runtime < __schedule: update_curr dequeue_entity dequeue_task_fair .
 @rcu_utilization < __schedule: rcu_note_context_switch .
 @local_timer_entry < default_idle_call: __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt native_safe_halt amd_e400_idle .

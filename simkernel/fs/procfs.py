@@ -97,9 +97,9 @@ def kallsyms(k: FsKernel) -> str:
     digits = 2 * k.arch.model.word
     k.vfs.list_symbols()
     letters = all_letters(k.arch.name, k.version)
-    rows = [(s.address, letters.get(s.name, s.kind)[0], s.name) for s in k.symbols]
-    rows += [(s.address, s.kind, s.name) for s in k.symbols.kept()]
-    text = [f"{0 if hide else address:0{digits}x} {letter} {name}\n" for address, letter, name in sorted(rows)]
+    rows = [(s.address, s.name, letters.get(s.name, s.kind)[0]) for s in k.symbols]
+    rows += [(s.address, s.name, s.kind) for s in k.symbols.kept()]
+    text = [f"{0 if hide else address:0{digits}x} {letter} {name}\n" for address, name, letter in sorted(rows)]
     for more in k.vfs.more_symbols:
         text += [f"{0 if hide else address:0{digits}x} t {name}\t[{module}]\n" for address, name, module in more()]
     return "".join(text)

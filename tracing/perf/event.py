@@ -18,6 +18,7 @@ from arch.abi.perf_event import (
     PERF_FORMAT_LOST,
     PERF_FORMAT_TOTAL_TIME_ENABLED,
     PERF_FORMAT_TOTAL_TIME_RUNNING,
+    PERF_SAMPLE_CALLCHAIN,
     PERF_SAMPLE_PERIOD,
     PERF_TYPE_SOFTWARE,
 )
@@ -25,6 +26,7 @@ from arch.abi.poll import EPOLLHUP
 from arch.errors import KernelError
 from arch.native.block import Word
 from arch.native.slots import slot_address
+from arch.tracefacts import Names
 from tracing.board import Board
 from tracing.face import AttachedProgram, Timer, UserSpaces
 from tracing.perf.attr import PerfAttr
@@ -33,6 +35,7 @@ from tracing.perf.sample import Format, Sample, user_mode
 from tracing.probes.event import ProbeEvent
 from tracing.record.event import TraceEvent
 from tracing.record.filter import EventFilter
+from tracing.record.stack import frames_of
 
 MIN_CLOCK_PERIOD_NS = 10_000
 
@@ -249,9 +252,13 @@ class PerfEvent:
 
     def sample(self, regs: int, raw: bytes | None, addr: int, ip: int, period: int) -> bytes:
         """A PERF_RECORD_SAMPLE."""
-        point = "" if self.trace_event is None else self.trace_event.point
+        found, point = self.trace_event, ""
+        inner: Names = ()
+        if found is not None and self.attr.sample_type & PERF_SAMPLE_CALLCHAIN:
+            frames, point = frames_of(self.board), found.point
+            inner = found.between(frames) if frames is not None else ()
         shown = self.leader.id if self.attr.flag("inherit") else self.id
-        return self.format.sample(Sample(regs, raw or b"", addr, ip, period, shown, self.read_format, point))
+        return self.format.sample(Sample(regs, raw or b"", addr, ip, period, shown, self.read_format, point, inner))
 
     def output(self, record: bytes) -> bool:
         """perf_output_begin() to _end(): a record into the buffer; False when there is none, or no room."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from arch.abi.limits import PAGE_SIZE
@@ -76,6 +76,7 @@ class Sample:
     id: int  # PERF_SAMPLE_ID: of the event, or of its leader for inherited ones
     read: Callable[[], bytes]  # PERF_SAMPLE_READ
     point: str = ""  # the tracepoint that fired
+    inner: Sequence[str] = ()  # functions where it fires that are not on this machine's stack
 
 
 class Format:
@@ -145,7 +146,7 @@ class Format:
         if kind & PERF_SAMPLE_READ:
             out += what.read()
         if kind & PERF_SAMPLE_CALLCHAIN:
-            out += self.callchain(regs, what.point)
+            out += self.callchain(regs, what.point, what.inner)
         if kind & PERF_SAMPLE_RAW:
             out += self.raw_field(what.raw)
         out += self.sample_tail(regs, len(out))
@@ -214,11 +215,11 @@ class Format:
         size = -(-(len(raw) + 4) // 8) * 8 - 4
         return struct.pack(self.board.order + "I", size) + raw + bytes(size - len(raw))
 
-    def callchain(self, regs: int, point: str) -> bytes:
+    def callchain(self, regs: int, point: str, inner: Sequence[str]) -> bytes:
         """u64 nr and the addresses, each part behind its PERF_CONTEXT_* mark."""
         limit = self.attr.sample_max_stack or MAX_STACK
         kernel, user = self.board.host.callchains(regs, limit + self.inlined, point)
-        kernel = kernel[self.inlined :]
+        kernel = [*map(self.board.host.frame, inner if kernel else ()), *kernel[self.inlined :]]
         ips: list[int] = []
         if kernel and not self.attr.flag("exclude_callchain_kernel"):
             ips += [PERF_CONTEXT_KERNEL, *kernel[:limit]]

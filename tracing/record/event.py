@@ -386,6 +386,10 @@ class TraceEvent:
         """Functions on the stack between the reader and the place that fired the event, innermost first."""
         return frames.commit
 
+    def between(self, frames: EventFrames) -> Names:
+        """Functions between the place that fires the event and the one that fires it here."""
+        return ()
+
     def left(self, frames: EventFrames) -> Names:
         """Functions that the machine has on its stack and a real kernel, where the event fires, has not."""
         return ()
