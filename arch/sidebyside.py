@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from mmap import mmap
+from operator import itemgetter
 
 CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # of numbers of so many bytes, for struct
 Place = tuple[int, int, int]  # which number, its offset and size in bytes
@@ -29,10 +30,15 @@ def storer_of_many(
     places: Sequence[Place], order: str, buf: mmap, base: int, size: int, write: Callable[[int, int, int], None]
 ) -> Callable[[int, Sequence[int]], None]:
     """KernelMemory.storer_of_many(): `buf` has `size` bytes from the address `base` on, others are reached by `write`."""
-    runs: list[tuple[Callable[..., None], int, tuple[int, ...], list[Place]]] = []
+    code = "<" if order == "little" else ">"
+    apart: list[tuple[int, int, Callable[..., None], int]] = []
+    runs: list[tuple[Callable[..., None], int, Callable[[Sequence[int]], Sequence[int]], list[Place]]] = []
     for run in side_by_side(places):
-        code = ("<" if order == "little" else ">") + "".join(CODES[width] for _, _, width in run)
-        runs.append((struct.Struct(code).pack_into, run[0][1], tuple(which for which, _, _ in run), run))
+        pack = struct.Struct(code + "".join(CODES[width] for _, _, width in run)).pack_into
+        if len(run) == 1:
+            apart.append((*run[0][:2], pack, (1 << 8 * run[0][2]) - 1))
+        else:
+            runs.append((pack, run[0][1], itemgetter(*(which for which, _, _ in run)), run))
     top = size - max((offset + width for _, offset, width in places), default=0)
 
     def store(addr: int, values: Sequence[int]) -> None:
@@ -41,9 +47,11 @@ def storer_of_many(
             for which, offset, width in places:
                 write(addr + offset, width, values[which])
             return
+        for which, offset, pack, mask in apart:
+            pack(buf, at + offset, values[which] & mask)
         for pack, offset, chosen, run in runs:
             try:
-                pack(buf, at + offset, *[values[which] for which in chosen])
+                pack(buf, at + offset, *chosen(values))
             except struct.error:  # a negative number, or more than has room there
                 for which, begin, width in run:
                     write(addr + begin, width, values[which])
