@@ -10,7 +10,7 @@ import ctypes
 from functools import partial
 
 from arch.abi.fcntl import O_DIRECT, O_NOATIME, SEEK_CUR, SEEK_END, SEEK_SET
-from arch.abi.limits import MAX_RW_COUNT, PAGE_SHIFT, PAGE_SIZE, S32_MAX, U32_MAX
+from arch.abi.limits import MAX_RW_COUNT, PAGE_SHIFT, PAGE_SIZE, S32_MAX, U32_MAX, U64_MAX
 from arch.abi.mount import MS_NOATIME, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import makedev
 from arch.abi.time import TICK_NSEC
@@ -51,6 +51,7 @@ from simkernel.fs.pagecache import Mapping
 from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe, pipe_of
 from simkernel.fs.tmpfs import SHMEM_FILE_OPERATIONS
 from simkernel.kernel.engine import HYPERCALL_NS
+from simkernel.kernel.hook_wakes import HookWakes
 from simkernel.kernel.shortcuts import (
     COST,
     NONE,
@@ -94,11 +95,12 @@ PIPE_MARGIN = 64  # pages that are free: no call here can find that there is no 
 
 # Own words: a reference to the number of inotify marks, file operations, the list of free kiocbs, a reference to
 # whether somebody hears of dirty inodes; for pipes: their operations, functions that have probes, a reference to the number of free
-# pages, what Python has in place of a body, the words where it finds how many bytes it is asked for and leaves how many it was, and
-# the bytes.
+# pages, what Python has in place of a body, the words where it finds how many bytes it is asked for and leaves how many it was,
+# the bytes, what says whether a sleeper may be woken, and whether there is one.
 (
-    MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS, LISTENERS, PIPE, PROBED, FREE_PAGES, PIPE_BODY, PIPE_COUNT, PIPE_BYTES,
-) = range(OWN, OWN + 13)  # fmt: skip
+    MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS, LISTENERS, PIPE, PROBED, FREE_PAGES, PIPE_BODY, PIPE_COUNT, PIPE_BYTES, PIPE_ASKS, ASLEEP,
+) = range(OWN, OWN + 15)  # fmt: skip
+FAILED = U64_MAX
 
 
 @native
@@ -288,24 +290,39 @@ def set_pos(file: int, pos: int) -> int:
 
 
 @native
-def awake(queue: int) -> int:
-    """How many are on a queue who have been woken and have not run since; declines where one sleeps, or wants to be told."""
+def wake_cost(s: Words, queue: int) -> int:
+    """ns of a __wake_up() of those on a queue: most have been woken and have not run since, or it is one, who may sleep.
+
+    With nobody there it is not called.  Declines where one wants to be told, or more than one are there and one sleeps.
+    """
     if at(at(queue + ON_WAKE) + LENGTH):
         decline()
     waiters = at(queue + WAITERS)
     count = at(waiters + LENGTH)
+    s[ASLEEP] = 0
     for i in range(count):
         waiter = at(at(waiters + ITEMS) + 8 * i)
         if as_uint(at(at(waiter + FIRST_ITEM) + STATE)) != TASK_RUNNING:
-            decline()
-    return count
+            if count != 1:
+                decline()
+            s[ASLEEP] = 1
+    return HYPERCALL_NS + (HYPERCALL_NS >> 1) + count * HYPERCALL_NS if count else 0
 
 
 @native
-def wake_cost(queue: int) -> int:
-    """ns of a __wake_up() that wakes nobody, since all are awake; with nobody there it is not called."""
-    count = awake(queue)
-    return HYPERCALL_NS + (HYPERCALL_NS >> 1) + count * HYPERCALL_NS if count else 0
+def wake_follows(s: Words, file: int, end: int) -> int:
+    """What comes behind the call, which would be over at `end`, since a sleeper is woken: ns, or FAILED.  Nothing has changed by then."""
+    if not s[ASLEEP]:
+        return 0
+    set_at(s[PIPE_COUNT], end)
+    shared[Word.VISITED] = 1
+    if call_python(s[PIPE_ASKS], as_uint(at(file + ADDR))):
+        return FAILED
+    answer = at(s[PIPE_COUNT])
+    if not answer:
+        shared[Word.VISITED] = 0
+        decline()
+    return answer - 1
 
 
 @native
@@ -356,8 +373,8 @@ def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> in
     held = at(at(pipe + BUFS) + LENGTH)
     if not held:
         decline()
-    waking = wake_cost(at(pipe + WR_WAIT))
-    if waking and held >= as_uint(at(pipe + SLOTS)):
+    waking = wake_cost(s, at(pipe + WR_WAIT))
+    if waking and held >= as_uint(at(pipe + SLOTS)) and count < PAGE_SIZE:
         decline()  # it may be as full afterwards, and then calls nobody
     now = begin_moving(s, waking)
     reached = least(count, held * PAGE_SIZE)
@@ -368,6 +385,9 @@ def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> in
     inode = at(file + F_INODE)
     time = now + s[UNPROBED_BODY] + waking + as_uint(at(s[REALTIME]))
     touched = atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, time)
+    more = wake_follows(s, file, now + waking + s[UNPROBED_COST])
+    if more == FAILED:
+        return 0
     arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
     got = move_bytes(s, now, file, count)
     done = 0
@@ -379,7 +399,7 @@ def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> in
         set_uint(inode + ATIME, touched)
     count_read(got)
     depart(s[UNPROBED_WALK], now + waking, got)
-    end(s, nr, now + waking, s[UNPROBED_COST])
+    end(s, nr, now + waking + more, s[UNPROBED_COST])
     return got
 
 
@@ -390,8 +410,10 @@ def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> i
     held = at(at(pipe + BUFS) + LENGTH)
     if held + (count + PAGE_SIZE - 1) // PAGE_SIZE > as_uint(at(pipe + SLOTS)) or not as_uint(at(pipe + READERS)):
         decline()
-    waking = wake_cost(at(pipe + RD_WAIT))
+    waking = wake_cost(s, at(pipe + RD_WAIT))
     if held:
+        if s[ASLEEP]:
+            decline()
         waking = 0  # what has bytes already tells its readers without a call
     now = begin_moving(s, waking)
     if as_uint(at(s[FREE_PAGES])) < PIPE_MARGIN:
@@ -407,6 +429,9 @@ def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> i
     changes = as_uint(at(inode + MTIME)) != time or as_uint(at(inode + CTIME)) != time
     if changes and (as_uint(at(s[LISTENERS])) or not as_uint(at(inode + I_STATE))):
         decline()
+    more = wake_follows(s, file, now + waking + s[UNPROBED_COST])
+    if more == FAILED:
+        return 0
     arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
     done = 0
     while done < count:
@@ -419,7 +444,7 @@ def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> i
         set_uint(inode + CTIME, time)
     count_written(got)
     depart(s[UNPROBED_WALK], now + waking, got)
-    end(s, nr, now + waking, s[UNPROBED_COST])
+    end(s, nr, now + waking + more, s[UNPROBED_COST])
     return got
 
 
@@ -482,15 +507,37 @@ class PipeBodies:
     """What moves the bytes of a pipe, where the row has asked everything that could go another way."""
 
     def __init__(self, k: FsKernel) -> None:
-        self.files = k.vfs.files
+        self.files, self.wakes = k.vfs.files, HookWakes(k)
         self.count = ctypes.c_uint64()
         self.bytes = (ctypes.c_char * PIPE_MOST)()
         self.moved = HookBytes(memoryview(self.bytes).cast("B"))
+        self.sleeper: tuple[Task, bool, int] | None = None  # who is to be woken: arguments of HookWakes.wake()
+
+    def asks_to_read(self, address: int) -> None:
+        """May the writer be woken?"""
+        self._ask(pipe_of(self.files[address].f_inode).wr_wait)
+
+    def asks_to_write(self, address: int) -> None:
+        """May the reader be woken?"""
+        self._ask(pipe_of(self.files[address].f_inode).rd_wait)
+
+    def _ask(self, queue: WaitQueue) -> None:
+        """Who sleeps on a queue: 0 if not, else one more than the ns that follow on the call."""
+        task, end_ns = queue.waiters[0][0], self.count.value
+        anew = self.wakes.looks_anew(task, end_ns)
+        self.sleeper = None if anew is None else (task, anew, end_ns)
+        self.count.value = 0 if anew is None else 1 + (self.wakes.takes if anew else 0)
+
+    def _wake(self) -> None:
+        sleeper, self.sleeper = self.sleeper, None
+        if sleeper is not None:
+            self.wakes.wake(*sleeper)
 
     def read(self, address: int) -> None:
         """Of a struct file."""
         self.moved.begin(self.count.value)
         self.count.value = pipe_of(self.files[address].f_inode).take(self.moved)
+        self._wake()
 
     def write(self, address: int) -> None:
         """Of a struct file."""
@@ -498,12 +545,14 @@ class PipeBodies:
         pipe, moved, count = pipe_of(file.f_inode), self.moved, self.count
         moved.begin(count.value)
         count.value = pipe.merge(moved) + pipe.add(moved, bool(file.f_flags & O_DIRECT))
+        self._wake()
 
 
 def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
     """The rows of a machine's file system."""
     vfs, pipes = k.vfs, PipeBodies(k)
     bodies = pipes.read, pipes.write  # alive as long as the rows
+    asks = pipes.asks_to_read, pipes.asks_to_write
 
     def words(reads: bool) -> tuple[int, ...]:
         null, zeros = vfs.char_devices[makedev(1, 3)], vfs.char_devices[makedev(1, 5)]
@@ -522,6 +571,8 @@ def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
             id(bodies[not reads]),
             ctypes.addressof(pipes.count),
             ctypes.addressof(pipes.bytes),
+            id(asks[not reads]),
+            0,
         )
 
     woken = ("__wake_up", "try_to_wake_up")

@@ -52,6 +52,7 @@ QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
 SLICE_NS = 3_000_000  # how long a task runs while others wait
 WAKEUP_CREDIT_NS = 6_000_000  # sched_latency: what a sleeper may lag behind
+WAKEUP_PREEMPTS_NS = 1_000_000  # sched_wakeup_granularity: lagging behind by more, who is woken runs at once
 
 
 class GroupScheduler(Protocol):
@@ -238,7 +239,7 @@ class Cpus(Deadline):
         self.enqueue(task, rq)
         self.trace("sched_wakeup", task.addr)
         current = rq.current
-        if current is not rq.idle and task.vruntime + 1_000_000 < current.vruntime:
+        if current is not rq.idle and task.vruntime + WAKEUP_PREEMPTS_NS < current.vruntime:
             rq.need_resched = True
             self.deadline = 0
         return True

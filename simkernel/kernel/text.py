@@ -257,6 +257,10 @@ class Text:
         """A probe sits in this function (by its canonical name)."""
         return bool(self.probed) and bool(self.probed.get(self.symbol_of[name]))
 
+    def is_called(self, name: str) -> bool:
+        """The CPU really calls it, where others have made it part of its callers (by its canonical name)."""
+        return name in self._called
+
     def has(self, name: str) -> bool:
         """This version has the function (by its canonical name)."""
         return name in self.symbol_of

@@ -1,6 +1,7 @@
 """Hot system calls answered without kernel text and without Python: nobody can tell, whoever looks, wherever it begins."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from arch.native.handler import Tier
 from simkernel.fs.pipe import Pipe
 from simkernel.fs.shortcuts import PipeBodies
 from simkernel.kernel import shortcuts
+from simkernel.kernel.hook_wakes import HookWakes
 from tracing.probes.kprobes import Kprobe
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
@@ -156,6 +158,49 @@ def test_pipes_between_programs(monkeypatch, busybox, cpus, kernel, tell):
     assert seen[0] == seen[1]
     assert bool(tell) == bool(seen[0][-1])
     assert entered.count("PipeBodies") > 1.5 * entered.count("_pipe_read")
+
+
+# Two programs that wake each other, of which now one has used more time than the other, now the other one.
+IN_TURNS = """
+mkfifo /tmp/a /tmp/b
+busy() { i=0; while [ $i -lt $1 ]; do i=$((i+1)); done; }
+echoes() { busy $1; while read x; do echo $x; done < /tmp/a > /tmp/b; }
+turns() { echoes $1 & exec 3> /tmp/a 4< /tmp/b; busy $2; n=0; while [ $n -lt 150 ]; do echo $n >&3; read y <&4; n=$((n+1)); done; exec 3>&- 4<&-; wait; echo $y; }
+turns 1 1; turns 400 1; turns 900 300; turns 1 900
+"""
+
+
+@pytest.mark.parametrize(
+    ("cpus", "kernel", "tell"),
+    [(1, "6.1", None), (2, "6.1", None), (3, "5.10", None), (1, "4.1", None),
+     (1, "7.2", None), (1, "6.1", "sched/sched_wakeup"),
+     (2, "6.1", "raw_syscalls/sys_exit")],
+)  # fmt: skip
+def test_sleepers_are_woken_from_the_hook(monkeypatch, busybox, cpus, kernel, tell):
+    """Where nothing follows that is the kernel's: who is woken does not run at once, and nobody hears of it."""
+    asked, looks_anew = Counter(), HookWakes.looks_anew
+
+    def noted(*args):
+        answer = looks_anew(*args)
+        asked[answer] += 1
+        return answer
+
+    monkeypatch.setattr(HookWakes, "looks_anew", noted)
+    seen = []
+    for tier in ("python", "native"):
+        monkeypatch.setenv("SIMKERNEL_TIER", tier)
+        with simkernel.boot(kernel=kernel, cpus=cpus) as machine:
+            if tell:
+                machine.kernel.observer.tracing.events.get(*tell.split("/")).set_enabled(True)
+            result = machine.run([machine.install(busybox), "sh", "-c", IN_TURNS])
+            k = machine.kernel
+            now, switches = k.clock.now_ns, k.cpus.nr_switches
+            seen.append((result.stdout, result.stderr, now, switches, dict(k.syscalls.counts), machine.trace_pipe()))
+        assert tier == "native" or not asked
+    assert seen[0] == seen[1]
+    assert seen[0][0] == b"149\n" * 4
+    if tell != "raw_syscalls/sys_exit":  # the call goes its whole way then
+        assert asked[None if tell else cpus == 1] > 100
 
 
 @pytest.mark.parametrize("tell", ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"])
