@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from functools import partial
 
-from arch.abi.fcntl import O_DIRECT, O_NOATIME, SEEK_CUR, SEEK_END, SEEK_SET
+from arch.abi.fcntl import O_NOATIME, SEEK_CUR, SEEK_END, SEEK_SET
 from arch.abi.limits import MAX_RW_COUNT, PAGE_SHIFT, PAGE_SIZE, S32_MAX, U32_MAX, U64_MAX
 from arch.abi.mount import MS_NOATIME, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import makedev
@@ -48,10 +48,10 @@ from simkernel.fs.hostfs import HOST_FILE_OPERATIONS
 from simkernel.fs.inode import File, Inode, Mount, SuperBlock
 from simkernel.fs.mounts import DAY_NS
 from simkernel.fs.pagecache import Mapping
-from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe, pipe_of
+from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe
+from simkernel.fs.pipe_bodies import PIPE_MOST, PipeBodies
 from simkernel.fs.tmpfs import SHMEM_FILE_OPERATIONS
 from simkernel.kernel.engine import HYPERCALL_NS
-from simkernel.kernel.hook_wakes import HookWakes
 from simkernel.kernel.shortcuts import (
     COST,
     NONE,
@@ -90,7 +90,6 @@ FIRST_ITEM = tuple.__basicsize__  # of a tuple: path.mnt, a waiter's task
 STATE = slot_offset(Task, "state")
 MAX_POSITION = 1 << 40  # beyond, the bodies look
 
-PIPE_MOST = 65536  # bytes of a call
 PIPE_MARGIN = 64  # pages that are free: no call here can find that there is no memory
 
 # Own words: a reference to the number of inotify marks, file operations, the list of free kiocbs, a reference to
@@ -472,80 +471,6 @@ def lseek(s: Words, nr: int, fd: int, offset: int, whence: int) -> int:
     depart(s[WALK], now, offset)
     end(s, nr, now, s[COST])
     return offset
-
-
-class HookBytes:
-    """What the hook has copied from user memory, or will copy there: pipe.Moved."""
-
-    __slots__ = ("at", "count", "view")
-
-    def __init__(self, view: memoryview) -> None:
-        self.view = view
-        self.at = self.count = 0
-
-    def begin(self, count: int) -> None:
-        """For a call."""
-        self.at, self.count = 0, count
-
-    def copy_from(self, size: int) -> memoryview:
-        """None is missing."""
-        at = self.at
-        self.at = end = at + size
-        self.count -= size
-        return self.view[at:end]
-
-    def copy_to(self, data: bytes | bytearray | memoryview) -> int:
-        """All of them."""
-        at, size = self.at, len(data)
-        self.at = end = at + size
-        self.view[at:end] = data
-        self.count -= size
-        return size
-
-
-class PipeBodies:
-    """What moves the bytes of a pipe, where the row has asked everything that could go another way."""
-
-    def __init__(self, k: FsKernel) -> None:
-        self.files, self.wakes = k.vfs.files, HookWakes(k)
-        self.count = ctypes.c_uint64()
-        self.bytes = (ctypes.c_char * PIPE_MOST)()
-        self.moved = HookBytes(memoryview(self.bytes).cast("B"))
-        self.sleeper: tuple[Task, bool, int] | None = None  # who is to be woken: arguments of HookWakes.wake()
-
-    def asks_to_read(self, address: int) -> None:
-        """May the writer be woken?"""
-        self._ask(pipe_of(self.files[address].f_inode).wr_wait)
-
-    def asks_to_write(self, address: int) -> None:
-        """May the reader be woken?"""
-        self._ask(pipe_of(self.files[address].f_inode).rd_wait)
-
-    def _ask(self, queue: WaitQueue) -> None:
-        """Who sleeps on a queue: 0 if not, else one more than the ns that follow on the call."""
-        task, end_ns = queue.waiters[0][0], self.count.value
-        anew = self.wakes.looks_anew(task, end_ns)
-        self.sleeper = None if anew is None else (task, anew, end_ns)
-        self.count.value = 0 if anew is None else 1 + (self.wakes.takes if anew else 0)
-
-    def _wake(self) -> None:
-        sleeper, self.sleeper = self.sleeper, None
-        if sleeper is not None:
-            self.wakes.wake(*sleeper)
-
-    def read(self, address: int) -> None:
-        """Of a struct file."""
-        self.moved.begin(self.count.value)
-        self.count.value = pipe_of(self.files[address].f_inode).take(self.moved)
-        self._wake()
-
-    def write(self, address: int) -> None:
-        """Of a struct file."""
-        file = self.files[address]
-        pipe, moved, count = pipe_of(file.f_inode), self.moved, self.count
-        moved.begin(count.value)
-        count.value = pipe.merge(moved) + pipe.add(moved, bool(file.f_flags & O_DIRECT))
-        self._wake()
 
 
 def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:

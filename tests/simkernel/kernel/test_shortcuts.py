@@ -9,7 +9,7 @@ import pytest
 import simkernel
 from arch.native.handler import Tier
 from simkernel.fs.pipe import Pipe
-from simkernel.fs.shortcuts import PipeBodies
+from simkernel.fs.pipe_bodies import PipeBodies
 from simkernel.kernel import shortcuts
 from simkernel.kernel.hook_wakes import HookWakes
 from tracing.probes.kprobes import Kprobe

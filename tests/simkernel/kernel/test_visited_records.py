@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import simkernel
-from simkernel.fs.shortcuts import PipeBodies
+from simkernel.fs.pipe_bodies import PipeBodies
 from tests.simkernel.kernel.test_shortcuts import ARCHES, PROGRAMS
 
 ROOT = Path(__file__).parents[3]
