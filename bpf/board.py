@@ -64,6 +64,7 @@ class IdTable(Generic[Object]):
         return min((n for n in self.objects if n > number), default=None)
 
 
+KERNEL_BTF_ID = 1  # the kernel's own types are the first
 BTF_KEPT = 8  # bytes for each byte of BTF: it, its types, what they resolve to
 
 

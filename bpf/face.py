@@ -230,6 +230,14 @@ class KprobeMultiAttach:
     named: bool = False  # the addresses are of names
 
 
+@dataclass(frozen=True)
+class FunctionsAttached:
+    """A program at many functions; `missed`: how many calls of the kernel's were not caught until now."""
+
+    detach: Detach
+    missed: Callable[[], int]
+
+
 class ProbedFile(Protocol):
     """A file whose functions are probed."""
 
@@ -293,6 +301,7 @@ class XdpAttach:
     flags: int
 
 
+FunctionsAttach = KprobeMultiAttach | UprobeMultiAttach
 AttachRequest = (
     RawTracepointAttach
     | TracingAttach
@@ -553,6 +562,9 @@ class BpfHost(Protocol):
     # ---- attaching, waiting ----
     def attach(self, prog: Prog, request: AttachRequest) -> Detach:
         """Make `prog.run(ctx)` happen at an event, until the answer is called.  KernelError when that cannot be."""
+
+    def attach_functions(self, prog: Prog, request: FunctionsAttach) -> FunctionsAttached:
+        """At many functions, likewise."""
 
     def xdp_replace(self, request: XdpAttach, prog: Prog) -> None:
         """A link's program on a device is another one now."""

@@ -111,6 +111,10 @@ class Features:
     )
     tracepoints_to_come: bool = since("6.12", "57a7e6de9e30: a tracepoint that is not there may be a module's")
     lazy_resched: bool = since("6.13", "26baa1f1c4bd: one flag of an entry says that the task is to go later")
+    fprobes_on_shadow_stacks: bool = since(
+        "6.14",
+        "4346ba160409: calls that fprobes catch are kept on the task's shadow stack, not in instances of the fprobe",
+    )
     option_func_args: bool = since("6.15", "533c20b062d7: the options func-args and funcgraph-args")
     unsigned_char: bool = since("6.2", "3bc753c06dd0: the kernel's char is unsigned on every CPU")
     show_event_filters: bool = since("7.0", "show_event_filters and show_event_triggers")

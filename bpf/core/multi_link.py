@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from bpf.board import KERNEL_BTF_ID
 from bpf.core.link import BpfLink
 from bpf.face import KprobeMultiAttach, TracingMultiAttach, UprobeMultiAttach
 from tracing.face import SymbolTable
-
-KERNEL_BTF_ID = 1
 
 
 class TracingMultiLink(BpfLink):
@@ -36,9 +37,10 @@ SHOWN_SINCE = "6.17"  # 803f0700a3bb, b4dfe26fbf56: fdinfo tells of the function
 
 
 class MultiLink(BpfLink):
-    """Tells of its functions; `flags`: as they were given."""
+    """Tells of its functions; `flags`: as they were given; `missed`: calls that a link to the kernel's functions did not catch."""
 
     flags = 0
+    missed: Callable[[], int] = staticmethod(int)
 
     def fdinfo(self) -> str:
         text = super().fdinfo()
@@ -53,7 +55,7 @@ class MultiLink(BpfLink):
     def _kernel(self, request: KprobeMultiAttach) -> str:
         rows = zip(request.cookies, request.addresses, strict=True)
         places = "".join(f"{cookie}\t {symbol_text(self.bpf.host.symbols, address)}\n" for cookie, address in rows)
-        return f"kprobe_cnt:\t{len(request.addresses)}\nmissed:\t0\ncookie\t func\n{places}"
+        return f"kprobe_cnt:\t{len(request.addresses)}\nmissed:\t{self.missed()}\ncookie\t func\n{places}"
 
     def _user(self, request: UprobeMultiAttach) -> str:
         pid = 0 if request.process is None else self.bpf.host.pid_of_process(request.process)

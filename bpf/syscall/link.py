@@ -11,6 +11,7 @@ from arch.abi.errno import EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM
 from arch.abi.fcntl import O_CLOEXEC
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.board import KERNEL_BTF_ID
 from bpf.core.attach_prog import check_new_target
 from bpf.core.link import BpfLink, IterLink, XdpLink
 from bpf.core.multi_link import MultiLink, TracingMultiLink
@@ -138,7 +139,7 @@ def _tracing_attach(call: Call, prog: BpfProg, target_fd: int, btf_id: int, cook
     request = TracingAttach(prog.expected_attach_type, btf_id, symbol, cookie, target)
     info = {
         "attach_type": prog.expected_attach_type,
-        "target_obj_id": target.id if target is not None else 1,
+        "target_obj_id": target.id if target is not None else KERNEL_BTF_ID,
         "target_btf_id": btf_id,
         "cookie": cookie,
     }
@@ -232,9 +233,9 @@ def _perf_link(call: Call, prog: BpfProg) -> int:
 
 def _multi_link(call: Call, prog: BpfProg) -> int:
     kind, request, flags = multi_request(call, prog)
-    detach = call.host.attach(prog, request)
-    link = MultiLink(call.bpf, kind, prog, request, detach, {})
-    link.flags = flags
+    attached = call.host.attach_functions(prog, request)
+    link = MultiLink(call.bpf, kind, prog, request, attached.detach, {})
+    link.flags, link.missed = flags, attached.missed
     return publish(call, link, "bpf_link")
 
 

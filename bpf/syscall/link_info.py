@@ -122,7 +122,11 @@ def _multi(call: Call, info: Info, link: MultiLink) -> int:
     if call.version.before(MULTI_TOLD[type(request)]):
         return 0
     info["flags"] = link.flags
-    return _kernel(call, info, request) if isinstance(request, KprobeMultiAttach) else _user(call, info, request)
+    if isinstance(request, UprobeMultiAttach):
+        return _user(call, info, request)
+    if call.version.at_least(MISSES_TOLD):
+        info["missed"] = link.missed()
+    return _kernel(call, info, request)
 
 
 def _kernel(call: Call, info: Info, request: KprobeMultiAttach) -> int:
@@ -130,7 +134,7 @@ def _kernel(call: Call, info: Info, request: KprobeMultiAttach) -> int:
     room = info["count"]
     if bool(info["addrs"]) != bool(room) or (info["cookies"] and not room):
         raise KernelError(EINVAL)
-    info["count"], info["missed"] = len(request.addresses), 0
+    info["count"] = len(request.addresses)
     if not info["addrs"]:
         return 0
     return _columns(call, info, room, {"cookies": request.cookies, "addrs": request.addresses})

@@ -11,7 +11,7 @@ from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.core.attach_prog import check_new_functions
 from bpf.core.program import BpfProg
-from bpf.face import AttachRequest, KprobeMultiAttach, TracingMultiAttach, UprobeMultiAttach
+from bpf.face import FunctionsAttach, KprobeMultiAttach, TracingMultiAttach, UprobeMultiAttach
 from bpf.syscall.attr import Call
 from bpf.versions.program_types import is_session
 
@@ -26,12 +26,12 @@ def is_multi(attach_type: int) -> bool:
     return attach_type in _MAKERS
 
 
-def multi_request(call: Call, prog: BpfProg) -> tuple[int, AttachRequest, int]:
+def multi_request(call: Call, prog: BpfProg) -> tuple[int, FunctionsAttach, int]:
     """(type of the link, what it asks for, its flags) for a program of such a type."""
     return _MAKERS[call.attr.attach_type](call, prog)
 
 
-def _kernel(call: Call, prog: BpfProg) -> tuple[int, AttachRequest, int]:
+def _kernel(call: Call, prog: BpfProg) -> tuple[int, FunctionsAttach, int]:
     """bpf_kprobe_multi_link_attach(): by names or by addresses, not both."""
     attr, user = call.attr, call.user
     if not call.bpf.built_with("FPROBE"):
@@ -97,7 +97,7 @@ def _symbol(call: Call, name: str) -> int:
     return found
 
 
-def _user(call: Call, prog: BpfProg) -> tuple[int, AttachRequest, int]:
+def _user(call: Call, prog: BpfProg) -> tuple[int, FunctionsAttach, int]:
     """bpf_uprobe_multi_link_attach(): places in a file, perhaps of one process only."""
     attr, user = call.attr, call.user
     if prog.expected_attach_type != attr.attach_type:
@@ -133,7 +133,7 @@ def _place(call: Call, i: int) -> tuple[int, int, int]:
     return offset, counter, user.get(attr.uprobe_cookies + 8 * i, 8) if attr.uprobe_cookies else 0
 
 
-_MAKERS: dict[int, Callable[[Call, BpfProg], tuple[int, AttachRequest, int]]] = {
+_MAKERS: dict[int, Callable[[Call, BpfProg], tuple[int, FunctionsAttach, int]]] = {
     uapi.BPF_TRACE_KPROBE_MULTI: _kernel,
     uapi.BPF_TRACE_KPROBE_SESSION: _kernel,
     uapi.BPF_TRACE_UPROBE_MULTI: _user,

@@ -9,7 +9,7 @@ from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.limits import INT_MAX
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.board import BTF_KEPT, Bpf, BtfObject, IdTable, Object
+from bpf.board import BTF_KEPT, KERNEL_BTF_ID, Bpf, BtfObject, IdTable, Object
 from bpf.btf import Btf
 from bpf.btf.check import btf_parse
 from bpf.core.link import BpfLink
@@ -159,7 +159,7 @@ def token_create(call: Call) -> int:
 def publish_kernel_btf(call: Call) -> None:
     """The kernel's own BTF is an object, too: id 1, "vmlinux"."""
     btf = call.host.vmlinux_btf
-    if btf is None or 1 in call.bpf.btfs.objects:
+    if btf is None or KERNEL_BTF_ID in call.bpf.btfs.objects:
         return
     new = BtfObject(call.bpf, btf, b"", is_kernel=True, name="vmlinux")
     new.id = call.bpf.btfs.add(new)
@@ -353,7 +353,7 @@ def _prog_info(call: Call, prog: BpfProg) -> int:
     _give_jited(call, info, prog)
     info["attach_btf_id"] = prog.attach_btf_id
     target = prog.dst_prog.btf_object if prog.dst_prog is not None else None
-    kernel = 1 if prog.attach_btf_id and prog.attach_prog is None else 0
+    kernel = KERNEL_BTF_ID if prog.attach_btf_id and prog.attach_prog is None else 0
     info["attach_btf_obj_id"] = target.id if target is not None else kernel
     give(call, info, "nr_func_info", "func_info", [b"".join(map(u32, row)) for row in prog.func_info])
     give(call, info, "nr_line_info", "line_info", [b"".join(map(u32, row)) for row in prog.line_info])

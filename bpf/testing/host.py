@@ -25,6 +25,8 @@ from bpf.face import (
     AttachRequest,
     Cgroup,
     FdObject,
+    FunctionsAttach,
+    FunctionsAttached,
     Link,
     NetNamespace,
     ProbedFile,
@@ -418,6 +420,9 @@ class TestHost:
         entry = (prog, request)
         self.attached.append(entry)
         return lambda: self.attached.remove(entry)
+
+    def attach_functions(self, prog: Prog, request: FunctionsAttach) -> FunctionsAttached:
+        return FunctionsAttached(self.attach(prog, request), lambda: 0)
 
     def xdp_replace(self, request: XdpAttach, prog: Prog) -> None:
         """No device has programs."""

@@ -1,7 +1,4 @@
-"""The BPF half of the host (bpf.face.BpfHost): descriptors, pinning, tasks, output, programs on perf events.
-
-kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
-"""
+"""The BPF half of the host (bpf.face.BpfHost): descriptors, pinning, tasks, output, programs on perf events.  kernel/bpf/syscall.c."""
 
 from __future__ import annotations
 
@@ -22,8 +19,9 @@ from bpf.face import (
     Cgroup,
     Detach,
     FdObject,
+    FunctionsAttach,
+    FunctionsAttached,
     IterAttach,
-    KprobeMultiAttach,
     Link,
     NetNamespace,
     PerfEventAttach,
@@ -31,7 +29,6 @@ from bpf.face import (
     RawTracepointAttach,
     TracingAttach,
     TracingMultiAttach,
-    UprobeMultiAttach,
     XdpAttach,
 )
 from bpf.layout import KernelLayout, layout_of
@@ -516,15 +513,16 @@ class BpfSide(ABC):
                 return self.attachments.attach_tracing(prog, request)
             case TracingMultiAttach():
                 return self.attachments.attach_many(prog, request)
-            case KprobeMultiAttach():
-                return self.multi.attach_kernel(prog, request)
-            case UprobeMultiAttach():
-                return self.multi.attach_user(prog, request)
             case IterAttach():
                 return self.attachments.attach_iter(prog, request)
             case XdpAttach():
                 return self.xdp.attach_link(prog, request)
         raise KernelError(EOPNOTSUPP, f"no {type(request).__name__} on this machine")
+
+    def attach_functions(self, prog: Prog, request: FunctionsAttach) -> FunctionsAttached:
+        """bpf_kprobe_multi_link_attach(), bpf_uprobe_multi_link_attach()."""
+        assert isinstance(prog, BpfProg)
+        return self.multi.attach(prog, request)
 
     def attach_lsm_cgroup(self, symbol: str, place: int) -> Detach:
         """bpf_trampoline_link_cgroup_shim()."""

@@ -13,17 +13,19 @@ from arch.native.handler import NativeHandler
 from bpf.board import Bpf
 from bpf.core.program import BpfProg
 from bpf.core.run_array import trace_call_bpf
-from bpf.face import Detach, KprobeMultiAttach, UprobeMultiAttach
+from bpf.face import Detach, FunctionsAttach, FunctionsAttached, KprobeMultiAttach, UprobeMultiAttach
 from bpf.helpers import Session
 from simkernel.fs.inode import Inode, Path
 from simkernel.observe.face import WatchedKernel
 from tracing.probes import programs as native_programs
 from tracing.probes.kprobes import FPROBE, Kprobe, Kretprobe, KretprobeInstance
+from tracing.probes.returns import Instances
 from tracing.probes.uprobes import UprobeConsumer
 from tracing.system import Tracing
 
 COOKIE_BYTES = 8
-MOST_RETURNS = 4096  # instances of one function's return probe
+MOST_RETURNS = 4096  # instances where calls are kept on shadow stacks
+MISSED_ONCE = "6.13"  # seen in 7.2, not in 6.12: an entry that a session's program misses has no return
 
 
 class FileOfProbes:
@@ -52,22 +54,31 @@ class MultiProbes:
         self.k, self.bpf, self.tracing = k, bpf, tracing
         self._free: list[int] = []  # words for the cookies of sessions
 
+    def attach(self, prog: BpfProg, request: FunctionsAttach) -> FunctionsAttached:
+        """KernelError where one of the places takes no probe: then none has one."""
+        if isinstance(request, UprobeMultiAttach):
+            return FunctionsAttached(self._attach_user(prog, request), int)
+        return self._attach_kernel(prog, request)
+
     # ---- of the kernel ----
 
-    def attach_kernel(self, prog: BpfProg, request: KprobeMultiAttach) -> Detach:
+    def _attach_kernel(self, prog: BpfProg, request: KprobeMultiAttach) -> FunctionsAttached:
         """The cookie goes with the address."""
         arm, armed = self._session if request.session else self._one, list[Detach]()
+        functions, instances = len(request.addresses), Instances(MOST_RETURNS)
+        if not self.tracing.features.fprobes_on_shadow_stacks:
+            instances = Instances(functions * 2 * self.bpf.host.nr_cpus)  # fprobe_init_rethook()
         try:
             for address, cookie in zip(request.addresses, request.cookies, strict=True):
-                armed.append(arm(prog, address, cookie, request.is_return))
+                armed.append(arm(prog, address, cookie, request.is_return, instances))
         except KernelError:
             _all(armed)()
             if request.named:
                 raise KernelError(ESRCH, "ftrace_lookup_symbols() knows functions only") from None
             raise
-        return _all(armed)
+        return FunctionsAttached(_all(armed), lambda: instances.missed)
 
-    def _one(self, prog: BpfProg, address: int, cookie: int, is_return: bool) -> Detach:
+    def _one(self, prog: BpfProg, address: int, cookie: int, is_return: bool, instances: Instances) -> Detach:
         kprobes = self.tracing.kprobes
 
         def run(regs: int) -> None:
@@ -83,7 +94,7 @@ class MultiProbes:
             code = replace(code, cookie=cookie, entry_ip=address) if code is not None else None
             return native_programs.handler(hits, [code], failed, self.tracing.recorder, answer=False)
 
-        ret = Kretprobe(lambda instance, regs: run(regs), addr=address, maxactive=MOST_RETURNS)
+        ret = Kretprobe(lambda instance, regs: run(regs), addr=address, instances=instances)
         probe = Kprobe(run, addr=address)
         ret.kp.kind = probe.kind = FPROBE
 
@@ -108,15 +119,15 @@ class MultiProbes:
         aim()
         return detach
 
-    def _session(self, prog: BpfProg, address: int, cookie: int, returns_only: bool) -> Detach:
+    def _session(self, prog: BpfProg, address: int, cookie: int, returns_only: bool, instances: Instances) -> Detach:
         """kprobe_multi_link_handler(), kprobe_multi_link_exit_handler()."""
-        kprobes = self.tracing.kprobes
+        kprobes, missed = self.tracing.kprobes, int(self.bpf.version.at_least(MISSED_ONCE))
 
         def run(regs: int, session: Session) -> int:
-            """1 where another program runs on this CPU."""
+            """Not where another program runs on this CPU."""
             if self.bpf.active[self.bpf.host.cpu_id()]:
                 prog.missed()
-                return 1
+                return missed
             return _knowing(prog, session, lambda: trace_call_bpf(self.bpf, [prog], regs, cookie, address))
 
         def enter(instance: KretprobeInstance, regs: int) -> bool:
@@ -132,7 +143,7 @@ class MultiProbes:
             run(regs, Session(True, word))
             self._free.append(word)
 
-        ret = Kretprobe(leave, addr=address, maxactive=MOST_RETURNS, entry_handler=enter)
+        ret = Kretprobe(leave, addr=address, entry_handler=enter, instances=instances)
         ret.kp.kind = FPROBE
         kprobes.register_kretprobe(ret)
         return lambda: kprobes.unregister_kretprobe(ret)
@@ -145,7 +156,7 @@ class MultiProbes:
 
     # ---- of a file ----
 
-    def attach_user(self, prog: BpfProg, request: UprobeMultiAttach) -> Detach:
+    def _attach_user(self, prog: BpfProg, request: UprobeMultiAttach) -> Detach:
         """EINVAL, EIO from uprobe_register(): then none is left."""
         assert isinstance(request.file, FileOfProbes)
         inode, uprobes, armed = request.file.inode, self.tracing.uprobes, list[Detach]()

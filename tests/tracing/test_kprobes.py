@@ -132,7 +132,7 @@ def test_recursion_two_probes_and_maxactive():
     assert seen == ["first"]
     assert host.return_handler(host.regs()) == backs[0]
     assert seen == ["first", "first", "second"]  # the newest went in first, and comes out last
-    assert (first.free, second.free) == (2, 1)
+    assert (first.instances.free, second.instances.free) == (2, 1)
 
 
 def test_tasks_have_their_own_instances():
@@ -146,7 +146,7 @@ def test_tasks_have_their_own_instances():
     host.task = "task81"
     assert host.return_handler(host.regs()) == 0x1000
     tracing.task_exit("task82")
-    assert probe.free == 2
+    assert probe.instances.free == 2
     assert not len(tracing.kprobes.returns)
 
 

@@ -24,6 +24,7 @@ from tracing.board import Board
 from tracing.face import ProbeHandler
 from tracing.probes import returns
 from tracing.probes.neighbours import Neighbours, indifferent
+from tracing.probes.returns import Instances
 from tracing.probes.together import AT_MOST, together
 
 KRETPROBE_MAXACTIVE_MAX = 4096
@@ -96,6 +97,7 @@ class Kretprobe:
     """struct kretprobe.  `handler(instance, regs)` runs when the function returns.
 
     `entry_handler(instance, regs)`, if given, runs at entry; a true answer means this call is not of interest.
+    `instances`: those that it shares with other functions of a struct fprobe; without them it gets `maxactive` of its own.
     """
 
     def __init__(
@@ -106,35 +108,30 @@ class Kretprobe:
         maxactive: int = 0,
         entry_handler: Callable[[KretprobeInstance, int], object] | None = None,
         disabled: bool = False,
+        instances: Instances | None = None,
     ) -> None:
         self.handler = handler
         self.entry_handler = entry_handler
         self.maxactive = maxactive
         self.noted = 0  # arguments that the entry handler leaves in `data`, and that have room beside the row
         self.words = (ctypes.c_uint64 * returns.RP_WORDS)()
+        self.shares = instances is not None
+        self.use(instances or Instances(0))
         self.native: NativeHandler | None = None  # the compiled form of `handler`; see Kprobes.set_native_return()
         self.after: Callable[[int, int], object] = _nothing  # (pt_regs, return address): what that leaves to Python
         self.kp = Kprobe(lambda regs: None, symbol, 0, addr, disabled)
         self.kp.kind = KRETPROBE
         self.kp.words = self.words
 
-    @property
-    def free(self) -> int:
-        """Instances not in use."""
-        return self.words[returns.RP_FREE]
-
-    @free.setter
-    def free(self, count: int) -> None:
-        self.words[returns.RP_FREE] = count
+    def use(self, instances: Instances) -> None:
+        """The calls that it catches are these."""
+        self.instances = instances
+        self.words[returns.RP_INSTANCES] = instances.address
 
     @property
     def nmissed(self) -> int:
         """Calls not caught because all instances were in use."""
-        return self.words[returns.RP_MISSED]
-
-    @nmissed.setter
-    def nmissed(self, count: int) -> None:
-        self.words[returns.RP_MISSED] = count
+        return self.instances.missed
 
 
 def _nothing(regs: int, ret_addr: int) -> None:
@@ -245,7 +242,10 @@ class Kprobes:
         kp.registered = False
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = False
-            self._forget(self.return_probes[ctypes.addressof(kp.words)])
+            address = ctypes.addressof(kp.words)
+            instances = self.return_probes[address].instances
+            instances.leaving.append(address)
+            self._forget(instances)
         self.neighbours.go(kp, not probes)
         several = self.together.get(kp.addr, [])
         if len(several) > 2 and not kp.disabled:
@@ -291,8 +291,8 @@ class Kprobes:
             native = self.returns.return_handler(self._after_return) if self.returns.is_native else None
             self.host.set_return_handler(self.return_handler, native)
             self._return_handler_set = True
-        rp.free = rp.maxactive
-        rp.nmissed = 0
+        if not rp.shares:
+            rp.use(Instances(rp.maxactive))
         rp.kp.pre_handler = self._entry_closure(rp)
         if self.returns.is_native and rp.entry_handler is None:
             rp.kp.native = self._entry_handler(rp, 0)
@@ -303,10 +303,13 @@ class Kprobes:
         """Calls under way still return properly: their instances stay, without a handler to run."""
         self.unregister(rp.kp)
 
-    def _forget(self, rp: Kretprobe) -> None:
-        """A return probe that is gone and has no calls under way needs not be found any more."""
-        if not rp.kp.registered and rp.free == rp.maxactive:
-            self.return_probes.pop(ctypes.addressof(rp.words), None)
+    def _forget(self, instances: Instances) -> None:
+        """Return probes that are gone and have no calls under way need not be found any more."""
+        if instances.leaving and instances.free == instances.size:
+            for address in instances.leaving:
+                if not self.return_probes[address].kp.registered:
+                    del self.return_probes[address]
+            instances.leaving.clear()
 
     # Hits
 
@@ -428,13 +431,12 @@ class Kprobes:
         task_number, current_task = host.task_number, host.current_task
 
         def entry(regs: int) -> object:
-            if not rp.free or rows.full:
-                rp.nmissed += 1
+            if not rp.instances.take(not rows.full):
                 return None
             instance = KretprobeInstance(rp, arch.return_address(mem, regs, layout))
             if entry_handler is not None and entry_handler(instance, regs):
+                rp.instances.give()
                 return None
-            rp.free -= 1
             arch.set_return_address(mem, regs, trampoline, layout)
             if rp.noted and isinstance(instance.data, tuple):
                 rows.push(task_number(current_task()), words, instance.ret_addr, None, instance.data)
@@ -469,8 +471,8 @@ class Kprobes:
             self.running[cpu] = before
             for serial, instance in frame:
                 self.returns.forget(serial)
-                instance.rp.free += 1
-                self._forget(instance.rp)
+                instance.rp.instances.give()
+                self._forget(instance.rp.instances)
         return real
 
     def _returning_frame(self) -> list[tuple[int, KretprobeInstance]]:
@@ -535,8 +537,8 @@ class Kprobes:
             serial, address, _, _ = self.returns.read(row)
             self.returns.forget(serial)
             rp = self.return_probes[address]
-            rp.free += 1
-            self._forget(rp)
+            rp.instances.give()
+            self._forget(rp.instances)
 
     # debugfs kprobes/
 

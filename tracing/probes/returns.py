@@ -4,8 +4,8 @@ One stack for all tasks, newest last; each row is the task's struct task_struct,
 address, and the arguments of the call where the probe notes them.  What else an entry handler leaves for the return is a Python
 object, kept beside the row by a serial number.
 
-A return probe's words: how many instances are free, how many calls were missed, whether it is registered, and its compiled
-programs.  Entry and return in native code do what Kprobes does in Python; what they do not know they decline: an
+A return probe's words: its instances, whether it is registered, and its compiled programs.  Instances are words as well, how many
+are free and how many calls were missed, which the functions of a struct fprobe share.  Entry and return in native code do what Kprobes does in Python; what they do not know they decline: an
 entry handler, several probes that chain on one frame, a handler that is not compiled.
 """
 
@@ -26,8 +26,10 @@ from arch.native.subset import Words, attempt, decline, load32, load64, native, 
 CAPACITY = 1 << 13  # calls under way in all tasks; more are missed
 
 # Words of a return probe.
-RP_FREE, RP_MISSED, RP_REGISTERED, RP_FUNCTION, RP_DATA = range(5)
-RP_WORDS = 5
+RP_INSTANCES, RP_REGISTERED, RP_FUNCTION, RP_DATA = range(4)
+RP_WORDS = 4
+# Words of instances.
+FREE, MISSED = range(2)
 # Words of the stack: how many rows, the probe and the address of the return handled last, the next serial number; rows.
 ROWS, LAST_RP, LAST_RET, LAST_ROW, SERIAL, FIRST = range(6)
 TASK, RP, RET, NUMBER, ARGUMENTS = range(5)
@@ -54,12 +56,17 @@ def write_wide(at: int, width: int, value: int) -> int:
 
 
 @native
-def take_instance(rp: Words) -> int:
+def word_of(m: Words, index: int) -> int:
+    return m[index]
+
+
+@native
+def take_instance(instances: Words) -> int:
     """Is there a free one?  Else the call is missed."""
-    if rp[RP_FREE] == 0:
-        rp[RP_MISSED] += 1
+    if instances[FREE] == 0:
+        instances[MISSED] += 1
         return 0
-    rp[RP_FREE] -= 1
+    instances[FREE] -= 1
     return 1
 
 
@@ -95,7 +102,7 @@ def kretprobe_entry(d: Words, regs: int) -> int:
     ret = read_wide(place, d[D_WIDTH])
     if not room(d[D_STACK]):
         decline()
-    if not take_instance(d[D_RP]):
+    if not take_instance(word_of(d[D_RP], RP_INSTANCES)):
         return 0
     write_wide(place, d[D_WIDTH], d[D_TRAMPOLINE])
     row = push(d[D_STACK], d[D_RP], ret)
@@ -128,13 +135,8 @@ def drop(stack: Words, row: int) -> int:
 
 
 @native
-def word_of(m: Words, index: int) -> int:
-    return m[index]
-
-
-@native
-def give_instance(rp: Words) -> int:
-    rp[RP_FREE] += 1
+def give_instance(instances: Words) -> int:
+    instances[FREE] += 1
     return 0
 
 
@@ -164,7 +166,7 @@ def kretprobe_return(d: Words, regs: int) -> int:
     if shared[Word.NATIVE_STATUS] == Native.DECLINED:
         return 0
     drop(d[D_STACK], row)
-    give_instance(rp)
+    give_instance(word_of(rp, RP_INSTANCES))
     write_wide(ip, d[D_WIDTH], ret)
     return answer
 
@@ -176,6 +178,42 @@ FUNCTIONS = (kretprobe_entry, kretprobe_return, newest, drop)
 def library(big_endian: bool) -> Library:
     """Compiled when the first return probe is registered."""
     return Library(FUNCTIONS, big_endian)
+
+
+class Instances:
+    """So many calls may be under way at once, of one function or of all that share it: struct rethook."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.words = (ctypes.c_uint64 * 2)(size, 0)
+        self.leaving: list[int] = []  # words of return probes that are unregistered
+
+    @property
+    def address(self) -> int:
+        """Of the words, in the host."""
+        return ctypes.addressof(self.words)
+
+    @property
+    def free(self) -> int:
+        """Those not in use."""
+        return self.words[FREE]
+
+    @property
+    def missed(self) -> int:
+        """Calls not caught because all were in use."""
+        return self.words[MISSED]
+
+    def take(self, room: bool) -> bool:
+        """One less is free; with none left, or no `room` for the call, it is missed."""
+        if not self.words[FREE] or not room:
+            self.words[MISSED] += 1
+            return False
+        self.words[FREE] -= 1
+        return True
+
+    def give(self) -> None:
+        """A call has returned."""
+        self.words[FREE] += 1
 
 
 class Rows:
