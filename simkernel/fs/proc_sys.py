@@ -85,6 +85,7 @@ class SysctlFile(PseudoFile):
     """A file of /proc/sys; programs of control groups are asked before it is read and written."""
 
     strict = True
+    in_pieces = True  # proc_dostring(); of numbers only the first read has something: `*ppos && !write`
 
     def __init__(
         self,
@@ -127,7 +128,8 @@ class OpenSysctl(OpenText):
 
     def read(self, size: int, pos: int) -> bytes:
         """As a program says from where."""
-        return super().read(size, self.sysctl.ask(None, pos)[1])
+        pos = self.sysctl.ask(None, pos)[1]
+        return b"" if pos and not self.sysctl.in_pieces else super().read(size, pos)
 
     def write(self, data: bytes, pos: int) -> int | Steps[int]:
         """What a program makes of it; whoever has it from root may not, for all that.  EPERM."""
@@ -202,16 +204,15 @@ def make_sysctl(
         for part in parts[:-1]:
             where = where.subdir(part)
         entry = table.entries[name]
-        where.add(
-            parts[-1],
-            SysctlFile(
-                table,
-                name,
-                (lambda n=name: table.show(n)) if entry.mode & 0o444 else None,  # type: ignore[misc]
-                (lambda data, n=name: table.store(n, data)) if entry.mode & 0o222 else None,  # type: ignore[misc]
-                entry.mode,
-            ),
+        file = SysctlFile(
+            table,
+            name,
+            (lambda n=name: table.show(n)) if entry.mode & 0o444 else None,  # type: ignore[misc]
+            (lambda data, n=name: table.store(n, data)) if entry.mode & 0o222 else None,  # type: ignore[misc]
+            entry.mode,
         )
+        file.in_pieces = isinstance(entry.value, str) and not entry.value[:1].isdigit()
+        where.add(parts[-1], file)
     return root
 
 

@@ -6,6 +6,7 @@ written, as on a machine that has no use for them (docs/differences.md).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from arch.abi.errno import EINVAL, EPERM
@@ -15,6 +16,7 @@ from arch.records import dataclass
 from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
 
 Value = int | str
+NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 LONG_MAX_HZ = S64_MAX // 250  # what a timeout in seconds may be
 
 MIN_HIGH_FRACTION = 8
@@ -44,19 +46,22 @@ class Entry:
     config: str | None = None  # only where the kernel is built with this option
 
 
+def number(word: str) -> int:
+    """proc_get_long(): as strtoul() of base 0, with no sign but a minus.  EINVAL."""
+    if NUMBER.fullmatch(word) is None:
+        raise KernelError(EINVAL, "not a number")
+    digits = word.lstrip("-")
+    value = int(digits, 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10)
+    return -value if word[0] == "-" else value
+
+
 def parse(text: str, old: Value, low: int, high: int) -> Value:
     """proc_dointvec_minmax() of one number or several, proc_dostring().  EINVAL."""
     text = text.split("\0")[0].rstrip("\n")
     numbers = [word for word in str(old).split() if word.lstrip("-").isdigit()]
     if not numbers or len(numbers) != len(str(old).split()):
         return text.strip() if isinstance(old, str) else text
-    try:
-        values = [
-            int(word, 8 if len(word) > 1 and word[0] == "0" and word.isdigit() else 0)
-            for word in text.split()[: len(numbers)]
-        ]
-    except ValueError:
-        raise KernelError(EINVAL, "not a number") from None
+    values = [number(word) for word in text.split()[: len(numbers)]]
     if not values or any(not low <= value <= high for value in values):
         raise KernelError(EINVAL, "out of range")
     if isinstance(old, int):
@@ -274,7 +279,7 @@ ENTRIES = (
     Entry("net.core.bpf_jit_enable", 1, 0o644, 0, 2, admin="write", config="BPF_JIT"),
     Entry("net.core.bpf_jit_harden", 0, 0o600, 0, 2, since="4.7", admin="all", config="BPF_JIT"),
     Entry("net.core.bpf_jit_kallsyms", 1, 0o600, 0, 1, since="4.11", admin="all", config="BPF_JIT"),
-    Entry("net.core.bpf_jit_limit", 528482304, 0o600, since="4.19", admin="all", config="BPF_JIT"),
+    Entry("net.core.bpf_jit_limit", 528482304, 0o600, 1, 528482304, since="4.19", admin="all", config="BPF_JIT"),
     Entry("user.max_cgroup_namespaces", 1024, low=0, since="4.9"),
     Entry("user.max_fanotify_groups", 128, low=0, since="5.10"),
     Entry("user.max_fanotify_marks", 8192, low=0, since="5.10"),

@@ -1,57 +1,46 @@
 """/proc/sys/net: values of the machine and of each network namespace.  net/*/sysctl_net_*.c, net/ipv4/devinet.c, net/core/neighbour.c.
 
-Which file shows what depends on who reads: the values of a namespace are those of the reader's.  Rows are core/conf_rows.py's.
+Which file shows what depends on who reads: the values of a namespace are those of the reader's.  Rows are core/conf_rows.py's and core/device_conf_rows.py's.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_SYS_ADMIN
-from arch.abi.errno import EINVAL, EIO, ENOENT, EPERM
+from arch.abi.errno import EBUSY, EINVAL, EIO, ENOENT, EPERM
 from arch.abi.limits import U32_MAX
-from arch.abi.rtnetlink import NETCONFA_FORWARDING, NETCONFA_RP_FILTER
+from arch.abi.rtnetlink import IN6_ADDR_GEN_MODE_STABLE_PRIVACY, NETCONFA_FORWARDING, NETCONFA_RP_FILTER
 from arch.abi.socket import AF_INET
 from arch.errors import KernelError
 from simkernel.fs.nodes import Dir, Node
 from simkernel.fs.proc_sys import SysctlFile
-from simkernel.fs.sysctl_rows import Value, parse
+from simkernel.fs.sysctl_rows import Value
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_capable
-from simkernel.net.core.conf import NEIGH_GLOBAL
-from simkernel.net.core.conf_rows import GLOBAL, IPV4_CONF, IPV6_CONF, NEIGH, PER_NET
+from simkernel.net.core.conf import CONF, NEIGH_GLOBAL, tables
+from simkernel.net.core.conf_row import Home, Row
+from simkernel.net.core.conf_rows import LOGGERS
 from simkernel.net.core.netns import Net
 from simkernel.net.core.netns_struct import store_sysctl
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.ipv6.addrconf import disable_ipv6
 
-ROWS = {"ipv4": IPV4_CONF, "ipv6": IPV6_CONF}
 NETCONF_ALL, NETCONF_DEFAULT = -1, -2  # of RTM_NEWNETCONF: no device
-LOW, HIGH = -(1 << 31), (1 << 31) - 1
-U8 = (0, 255)
-# Ranges that the kernel checks, where they are not those of an int.
-RANGES: dict[str, tuple[int, int]] = {
-    "core.somaxconn": (0, HIGH), "core.rmem_max": (2304, HIGH), "core.wmem_max": (4608, HIGH), "core.rmem_default": (2304, HIGH),
-    "core.wmem_default": (4608, HIGH), "core.txrehash": (0, 1), "core.netdev_budget": (LOW, HIGH),
-    "ipv4.ip_default_ttl": (1, 255), "ipv4.ip_unprivileged_port_start": (0, 65535), "ipv4.tcp_syn_retries": (1, 127),
-    "ipv4.tcp_ecn": (0, 2), "ipv4.tcp_timestamps": U8, "ipv4.tcp_sack": U8, "ipv4.tcp_window_scaling": U8, "ipv4.tcp_syncookies": U8,
-    "ipv4.icmp_echo_ignore_all": (0, 1), "ipv4.icmp_echo_ignore_broadcasts": (0, 1), "ipv4.tcp_synack_retries": U8,
-    "ipv4.tcp_retries1": U8, "ipv4.tcp_retries2": U8, "ipv4.tcp_orphan_retries": U8, "ipv4.tcp_tw_reuse": (0, 2),
-    "ipv4.tcp_keepalive_probes": U8, "ipv4.ip_nonlocal_bind": U8, "ipv4.tcp_adv_win_scale": (-31, 31), "ipv4.tcp_notsent_lowat": (0, 0xFFFFFFFF),
-    "ipv4.fib_multipath_hash_policy": (0, 3), "ipv4.tcp_dsack": U8, "ipv4.tcp_abort_on_overflow": U8, "ipv4.icmp_msgs_per_sec": (0, HIGH),
-    "ipv6.ioam6_id_wide": (0, (1 << 56) - 1), "ipv6.bindv6only": U8, "ipv6.auto_flowlabels": (0, 3), "ipv6.flowlabel_reflect": (0, 7),
-}  # fmt: skip
-
-
 # Values that take a capability of whoever writes, root included: devinet_sysctl_forward(), set_default_qdisc(), proc_do_static_key().
 ADMIN = {
     "core.default_qdisc": CAP_NET_ADMIN,
     "ipv4.ip_forward": CAP_NET_ADMIN,
     "core.high_order_alloc_disable": CAP_SYS_ADMIN,
 }
+Check = Callable[[NetKernel, Value], Value]  # what is kept of a value, if it may be
+FASTOPEN_KEY = re.compile(r"[0-9a-f]{1,8}(-[0-9a-f]{1,8}){3}", re.IGNORECASE)
+FRAME_TRUESIZE = 2090  # SKB_TRUESIZE(ETH_FRAME_LEN)
 ADMIN_CONF = {("ipv4", "forwarding"): CAP_NET_ADMIN}
-CONF_RANGES = {("ipv6", "ioam6_id_wide"): (0, U32_MAX)}
 
 
 def net_ctl_permissions(k: NetKernel, task: Task) -> bool:
@@ -62,28 +51,28 @@ def net_ctl_permissions(k: NetKernel, task: Task) -> bool:
 class NetFile(SysctlFile):
     """One value."""
 
-    def __init__(self, k: NetKernel, name: str, mode: int, home: Callable[[], dict[str, Value]], key: str) -> None:
-        readable, writable = mode & 0o444, mode & 0o222
+    def __init__(self, k: NetKernel, name: str, row: Row, home: Callable[[], dict[str, Value]]) -> None:
+        readable, writable = row.mode & 0o444, row.mode & 0o222
         super().__init__(
-            k.vfs.sysctl, f"net.{name}", self._show if readable else None, self._store if writable else None, mode
+            k.vfs.sysctl, f"net.{name}", self._show if readable else None, self._store if writable else None, row.mode
         )
-        self.k, self.plain, self.home, self.key = k, name, home, key
+        self.k, self.plain, self.home, self.key, self.row = k, name, home, row.name, row
         self.admin = ADMIN.get(name)
-        self.range = RANGES.get(name, (LOW, HIGH))
+        self.in_pieces = row.is_text
         self.rooted = partial(net_ctl_permissions, k)
 
     def _show(self) -> str:
         reader = READERS.get(self.plain)
         return f"{reader(self.k) if reader is not None else self.home()[self.key]}\n"
 
-    def _store(self, data: bytes) -> None:
+    def _store(self, data: bytes) -> int:
         net, values = current_net(self.k), self.home()
         if self.admin is not None and not ns_capable(self.k.current, net.namespace.owner, self.admin):
             raise KernelError(EPERM)
-        value = parse(data.decode("latin-1"), values.get(self.key, 0), *self.range)
+        value, taken = self.row.take(data, values.get(self.key, 0))
         check = CHECKS.get(self.plain)
         if check is not None:
-            check(self.k, value)
+            value = check(self.k, value)
         old, values[self.key] = values.get(self.key), value
         if values is net.sysctl:
             store_sysctl(self.k, net, self.key)
@@ -92,6 +81,7 @@ class NetFile(SysctlFile):
             after(self.k, net, value)
         elif old != value:
             self.changed(net, value)
+        return taken
 
     def changed(self, net: Net, value: Value) -> None:
         """What was looked up may be otherwise now."""
@@ -102,16 +92,33 @@ class NetFile(SysctlFile):
 class ConfFile(NetFile):
     """net.FAMILY.conf.WHOSE.KEY."""
 
-    def __init__(self, k: NetKernel, family: str, whose: str, key: str, mode: int) -> None:
-        super().__init__(k, f"{family}.conf.{whose}.{key}", mode, lambda: conf_of(current_net(k), family, whose), key)
+    def __init__(self, k: NetKernel, family: str, whose: str, row: Row) -> None:
+        super().__init__(k, f"{family}.conf.{whose}.{row.name}", row, lambda: conf_of(current_net(k), family, whose))
         self.family, self.whose = family, whose
-        self.admin = ADMIN_CONF.get((family, key))
-        self.range = CONF_RANGES.get((family, key), (LOW, HIGH))
+        self.admin = ADMIN_CONF.get((family, row.name))
 
     def _show(self) -> str:
         if self.key == "stable_secret" and self.key not in self.home():
             raise KernelError(EIO, "no secret yet")
         return super()._show()
+
+    def _store(self, data: bytes) -> int:
+        """Of IPv6, addrconf_sysctl_addr_gen_mode() and addrconf_sysctl_stable_secret() look first.  EINVAL, EIO."""
+        if self.key == "stable_secret":
+            return self._store_secret(data)
+        if self.key == "addr_gen_mode" and self.whose not in ("all", "default"):
+            value, _ = self.row.take(data, 0)
+            if value == IN6_ADDR_GEN_MODE_STABLE_PRIVACY and "stable_secret" not in self.home():
+                raise KernelError(EINVAL, "no secret yet")
+        return super()._store(data)
+
+    def _store_secret(self, data: bytes) -> int:
+        try:
+            secret = ipaddress.IPv6Address(data.decode("latin-1").strip())
+        except ValueError:
+            raise KernelError(EIO, "no address") from None
+        self.home()["stable_secret"] = secret.exploded
+        return len(data)
 
     def changed(self, net: Net, value: Value) -> None:
         """devinet_conf_proc(), addrconf_sysctl_forward() and their like."""
@@ -125,11 +132,17 @@ class ConfFile(NetFile):
 class NeighFile(NetFile):
     """net.FAMILY.neigh.WHOSE.KEY: some values stand twice, in other units."""
 
-    def __init__(self, k: NetKernel, family: str, whose: str, key: str, mode: int) -> None:
+    def __init__(self, k: NetKernel, family: str, whose: str, row: Row) -> None:
         super().__init__(
-            k, f"{family}.neigh.{whose}.{key}", mode, lambda: neigh_of(k, current_net(k), family, whose), key
+            k, f"{family}.neigh.{whose}.{row.name}", row, lambda: neigh_of(k, current_net(k), family, whose)
         )
         self.family, self.whose = family, whose
+
+    def _store(self, data: bytes) -> int:
+        """proc_dointvec_ms_jiffies_minmax().  EINVAL."""
+        if self.key == "interval_probe_time_ms" and self.row.take(data, 0)[0] == 0:
+            raise KernelError(EINVAL, "out of range")
+        return super()._store(data)
 
     def changed(self, net: Net, value: Value) -> None:
         """neigh_proc_base_reachable_time()."""
@@ -139,6 +152,8 @@ class NeighFile(NetFile):
             "base_reachable_time_ms": ("base_reachable_time", number // 1000),
             "retrans_time": ("retrans_time_ms", number * (10 if self.family == "ipv4" else 4)),
             "retrans_time_ms": ("retrans_time", number // (10 if self.family == "ipv4" else 4)),
+            "unres_qlen": ("unres_qlen_bytes", number * FRAME_TRUESIZE),
+            "unres_qlen_bytes": ("unres_qlen", number // FRAME_TRUESIZE),
         }
         if self.key in twins:
             other, twin = twins[self.key]
@@ -166,7 +181,7 @@ def neigh_of(k: NetKernel, net: Net, family: str, whose: str) -> dict[str, Value
         found = net.neigh_default[family]
         if net is k.net.init:
             for key in NEIGH_GLOBAL:
-                found.setdefault(key, int(NEIGH[key][0]))
+                found.setdefault(key, int(tables(k.version).neigh[family][key].value))
         return _values(found)
     dev = net.named(whose)
     if dev is None:
@@ -259,24 +274,103 @@ def _rp_filter(k: NetKernel, net: Net, whose: str, value: int) -> None:
     k.net.announce.netconf(net, AF_INET, index, NETCONFA_RP_FILTER, value=value)
 
 
-def _known_congestion(k: NetKernel, value: Value) -> None:
+def _known_congestion(k: NetKernel, value: Value) -> Value:
     """proc_tcp_congestion_control().  ENOENT."""
-    if value not in ("reno", "cubic", *k.net.programs.congestion_controls()):
+    if value not in _congestion_names(k).split():
         raise KernelError(ENOENT)
+    return value
 
 
-def _port_range(k: NetKernel, value: Value) -> None:
+def _known_congestions(k: NetKernel, value: Value) -> Value:
+    """proc_allowed_congestion_control().  ENOENT."""
+    if not set(str(value).split()) <= set(_congestion_names(k).split()):
+        raise KernelError(ENOENT)
+    return " ".join(str(value).split())
+
+
+def _port_range(k: NetKernel, value: Value) -> Value:
     """ipv4_local_port_range().  EINVAL."""
     low, high = map(int, str(value).split())
     if not 1 <= low <= high <= 65535 or low < int(current_net(k).sysctl["ipv4.ip_unprivileged_port_start"]):
         raise KernelError(EINVAL)
+    return value
 
 
-def _group_range(k: NetKernel, value: Value) -> None:
-    """ipv4_ping_group_range(): an empty one is written as 1 0."""
-    low, high = map(int, str(value).split())
-    if low < 0 or high < 0:
+def _first_open_port(k: NetKernel, value: Value) -> Value:
+    """ipv4_privileged_ports(): not into the range of ports that are given.  EINVAL."""
+    if int(value) > int(str(current_net(k).sysctl["ipv4.ip_local_port_range"]).split()[0]):
         raise KernelError(EINVAL)
+    return value
+
+
+def _group_range(k: NetKernel, value: Value) -> Value:
+    """ipv4_ping_group_range(): an empty one is 1 0."""
+    low, high = map(int, str(value).split())
+    return f"{low}\t{high}" if low <= high else "1\t0"
+
+
+def _above_low(name: str) -> Check:
+    """high_thresh: not below low_thresh.  EINVAL."""
+
+    def check(k: NetKernel, value: Value) -> Value:
+        if int(value) < int(current_net(k).sysctl[f"{name}_low_thresh"]):
+            raise KernelError(EINVAL)
+        return value
+
+    return check
+
+
+def _below_high(name: str) -> Check:
+    """low_thresh: not above high_thresh.  EINVAL."""
+
+    def check(k: NetKernel, value: Value) -> Value:
+        if int(value) > int(current_net(k).sysctl[f"{name}_high_thresh"]):
+            raise KernelError(EINVAL)
+        return value
+
+    return check
+
+
+def _power(k: NetKernel, value: Value) -> Value:
+    """flow_limit_table_len_sysctl(): a power of two.  EINVAL."""
+    if (int(value) & U32_MAX).bit_count() != 1:
+        raise KernelError(EINVAL)
+    return value
+
+
+def _round_up(k: NetKernel, value: Value) -> Value:
+    """rps_sock_flow_sysctl()."""
+    return 1 << (int(value) - 1).bit_length() if int(value) else 0
+
+
+def _fastopen_key(k: NetKernel, value: Value) -> Value:
+    """proc_tcp_fastopen_key(): one or two of four words.  EINVAL."""
+    keys = str(value).split(",")
+    if len(keys) > 2 or not all(FASTOPEN_KEY.fullmatch(key.strip()) for key in keys):
+        raise KernelError(EINVAL)
+    return ",".join("-".join(f"{int(word, 16):08x}" for word in key.strip().split("-")) for key in keys)
+
+
+def _one_of(*names: str) -> Check:
+    """Something that is looked up by name.  ENOENT."""
+
+    def check(k: NetKernel, value: Value) -> Value:
+        if value not in names:
+            raise KernelError(ENOENT)
+        return value
+
+    return check
+
+
+def _only_on(name: str) -> Check:
+    """nf_hooks_lwtunnel_sysctl_handler(): never off again.  EBUSY."""
+
+    def check(k: NetKernel, value: Value) -> Value:
+        if int(value) < int(current_net(k).sysctl[name]):
+            raise KernelError(EBUSY)
+        return value
+
+    return check
 
 
 def _flush(k: NetKernel, net: Net, value: Value) -> None:
@@ -292,13 +386,42 @@ READERS: dict[str, Callable[[NetKernel], Value]] = {
     "ipv4.ip_forward": lambda k: current_net(k).conf_all["ipv4"]["forwarding"],
     "ipv4.tcp_available_congestion_control": _congestion_names,
 }
-CHECKS: dict[str, Callable[[NetKernel, Value], None]] = {
-    "ipv4.tcp_congestion_control": _known_congestion,
-    "core.default_qdisc": lambda k, value: None,
+CHECKS: dict[str, Check] = {
+    "core.default_qdisc": _one_of("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop", "mq", "noqueue", "fq_codel"),
+    "core.flow_limit_table_len": _power,
+    "core.rps_sock_flow_entries": _round_up,
     "ipv4.ip_local_port_range": _port_range,
+    "ipv4.ip_unprivileged_port_start": _first_open_port,
+    "ipv4.ipfrag_high_thresh": _above_low("ipv4.ipfrag"),
+    "ipv4.ipfrag_low_thresh": _below_high("ipv4.ipfrag"),
     "ipv4.ping_group_range": _group_range,
+    "ipv4.tcp_allowed_congestion_control": _known_congestions,
+    "ipv4.tcp_congestion_control": _known_congestion,
+    "ipv4.tcp_fastopen_key": _fastopen_key,
+    "ipv6.ip6frag_high_thresh": _above_low("ipv6.ip6frag"),
+    "ipv6.ip6frag_low_thresh": _below_high("ipv6.ip6frag"),
+    "mptcp.path_manager": _one_of("kernel", "userspace"),
+    "mptcp.scheduler": _one_of("default"),
+    "netfilter.nf_hooks_lwtunnel": _only_on("netfilter.nf_hooks_lwtunnel"),
+    **{row.name: _one_of("NONE") for row in LOGGERS},
 }
+
+
+def _gc_interval(other: str, up: int, down: int) -> Callable[[NetKernel, Net, Value], None]:
+    """One value in seconds and in milliseconds."""
+
+    def effect(k: NetKernel, net: Net, value: Value) -> None:
+        home = net.sysctl if other in net.sysctl else k.net.sysctl
+        home[other] = int(value) * up // down
+
+    return effect
+
+
 EFFECTS: dict[str, Callable[[NetKernel, Net, Value], None]] = {
+    "ipv4.route.gc_min_interval": _gc_interval("ipv4.route.gc_min_interval_ms", 1000, 1),
+    "ipv4.route.gc_min_interval_ms": _gc_interval("ipv4.route.gc_min_interval", 1, 1000),
+    "ipv6.route.gc_min_interval": _gc_interval("ipv6.route.gc_min_interval_ms", 1000, 1),
+    "ipv6.route.gc_min_interval_ms": _gc_interval("ipv6.route.gc_min_interval", 1, 1000),
     "ipv4.ip_forward": lambda k, net, value: forward_change(k, net, int(value)),
     "ipv4.route.flush": _flush,
     "ipv6.route.flush": _flush,
@@ -338,17 +461,25 @@ def install(k: NetKernel) -> None:
     assert isinstance(sys, Dir)
     old = sys.own.get("net")
     root = Space(k)
-    machine: dict[str, Value] = {name: value for name, (value, _) in GLOBAL.items()}
+    rows = tables(k.version)
+    machine: dict[str, Value] = {
+        name: value
+        for name, value in rows.values.items()
+        if name not in rows.plain or rows.plain[name].home is not Home.NET
+    }
     k.net.sysctl = machine
-    for rows, per_net in ((GLOBAL, False), (PER_NET, True)):
-        for name, (_, mode) in rows.items():
-            where = root
-            *parts, last = name.split(".")
-            for part in parts:
-                where = where.space(part)
-            home = (lambda: current_net(k).sysctl) if per_net else (lambda: machine)
-            file = NetFile(k, name, mode, home, name)
-            (where.own if per_net else where.machine)[last] = file
+    for name, row in rows.plain.items():
+        where = root
+        *parts, last = name.split(".")
+        for part in parts:
+            where = where.space(part)
+        home = (lambda: current_net(k).sysctl) if row.home is Home.NET else (lambda: machine)
+        if row.home is Home.NET:
+            where.own[last] = NetFile(k, name, row, home)
+        else:
+            where.machine[last] = NetFile(k, name, row, home)
+        if row.home is Home.SHOWN:
+            where.own[last] = NetFile(k, name, replace(row, mode=row.mode & 0o444), home)
     if isinstance(old, Dir):
         core = old.own.get("core")
         if isinstance(core, Dir):
@@ -356,7 +487,7 @@ def install(k: NetKernel) -> None:
             for node in core.own.values():
                 if isinstance(node, SysctlFile):
                     node.rooted = partial(net_ctl_permissions, k)
-    for family in ROWS:
+    for family in CONF:
         place = root.space(family)
         place.own["conf"] = Whose(k, _conf_dir(k, family), ("all", "default"))
         place.own["neigh"] = Whose(k, _neigh_dir(k, family), ("default",))
@@ -364,14 +495,14 @@ def install(k: NetKernel) -> None:
 
 
 def _conf_dir(k: NetKernel, family: str) -> Callable[[str], Dir]:
-    return lambda whose: Dir({key: ConfFile(k, family, whose, key, mode) for key, (_, mode) in ROWS[family].items()})
+    rows = tables(k.version).conf[family]
+    return lambda whose: Dir({name: ConfFile(k, family, whose, row) for name, row in rows.items()})
 
 
 def _neigh_dir(k: NetKernel, family: str) -> Callable[[str], Dir]:
     def make(whose: str) -> Dir:
-        shown = [
-            key for key in NEIGH if key not in NEIGH_GLOBAL or (whose == "default" and current_net(k) is k.net.init)
-        ]
-        return Dir({key: NeighFile(k, family, whose, key, NEIGH[key][1]) for key in shown})
+        whole = whose == "default" and current_net(k) is k.net.init
+        rows = tables(k.version).neigh[family]
+        return Dir({n: NeighFile(k, family, whose, row) for n, row in rows.items() if whole or n not in NEIGH_GLOBAL})
 
     return make

@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
-from simkernel.net.core.conf_rows import IPV4_CONF, IPV6_CONF, NEIGH, NEIGH_V6, PER_NET
+from collections.abc import Mapping
+from functools import cache
+
+from arch.abi.version import KernelVersion
+from arch.records import dataclass
+from simkernel.fs.sysctl_rows import Value
+from simkernel.net.core.conf_row import Home, Row
+from simkernel.net.core.conf_rows import ROWS
+from simkernel.net.core.device_conf_rows import IPV4_CONF, IPV6_CONF, NEIGH, NEIGH_V6
 from simkernel.net.core.netns import Net
 
 NEIGH_GLOBAL = ("gc_interval", "gc_thresh1", "gc_thresh2", "gc_thresh3")  # of a table, not of a device
-ROWS = {"ipv4": IPV4_CONF, "ipv6": IPV6_CONF}
+CONF = {"ipv4": IPV4_CONF, "ipv6": IPV6_CONF}
+NEIGHS = {
+    "ipv4": (*NEIGH,),
+    "ipv6": (*(row for row in NEIGH if row.name not in {v6.name for v6 in NEIGH_V6}), *NEIGH_V6),
+}
 ALL = {"ipv4": {"accept_source_route": 0}, "ipv6": {"accept_dad": 0}}  # where `all` differs from `default`
 
 
-def _numbers(rows: dict[str, tuple[int | str, int]]) -> dict[str, int]:
-    return {name: value for name, (value, _) in rows.items() if isinstance(value, int)}
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The rows of one kernel by name, and the values of all: code reads what this kernel has no file for, too."""
+
+    plain: Mapping[str, Row]
+    conf: Mapping[str, Mapping[str, Row]]  # by family
+    neigh: Mapping[str, Mapping[str, Row]]
+    values: Mapping[str, Value]  # of `plain`
 
 
-def fresh(net: Net, first: Net | None) -> None:
+def _of(rows: tuple[Row, ...], version: KernelVersion) -> dict[str, Row]:
+    found = {row.name: row for row in rows if version.within(row.since, row.until)}
+    return {name: found[name] for name in sorted(found)}
+
+
+@cache
+def tables(version: KernelVersion) -> Tables:
+    """What this kernel has."""
+    plain = _of(ROWS, version)
+    others = {row.name: row.value for row in reversed(ROWS)}
+    return Tables(
+        plain,
+        {family: _of(rows, version) for family, rows in CONF.items()},
+        {family: _of(rows, version) for family, rows in NEIGHS.items()},
+        others | {name: row.value for name, row in plain.items()},
+    )
+
+
+def _numbers(rows: Mapping[str, Row]) -> dict[str, int]:
+    return {name: row.value for name, row in rows.items() if isinstance(row.value, int)}
+
+
+def fresh(net: Net, first: Net | None, rows: Tables) -> None:
     """devinet_init_net(), addrconf_init_net(), neigh: IPv4 begins as in the first namespace, IPv6 as at boot."""
-    for family, rows in ROWS.items():
-        plain = _numbers(rows)
+    for family in CONF:
+        plain = _numbers(rows.conf[family])
         old = first if family == "ipv4" else None
         net.conf_default[family] = dict(old.conf_default[family] if old is not None else plain)
         net.conf_all[family] = dict(old.conf_all[family] if old is not None else plain | ALL[family])
-        neigh = {n: v for n, v in _numbers(NEIGH).items() if n not in NEIGH_GLOBAL}
-        source = first.neigh_default[family] if first is not None else neigh | (NEIGH_V6 if family == "ipv6" else {})
-        net.neigh_default[family] = dict(source)
-    net.sysctl = {name: value for name, (value, _) in PER_NET.items()}
+        neigh = {n: v for n, v in _numbers(rows.neigh[family]).items() if n not in NEIGH_GLOBAL}
+        net.neigh_default[family] = dict(first.neigh_default[family] if first is not None else neigh)
+    net.sysctl = {
+        name: value
+        for name, value in rows.values.items()
+        if name not in rows.plain or rows.plain[name].home is Home.NET
+    }
 
 
 def new_conf(net: Net, family: str) -> tuple[dict[str, int], dict[str, int]]:

@@ -28,7 +28,7 @@ def setup_net(k: NetKernel, namespace: Namespace) -> Net:
     ):  # fmt: skip
         if k.types.has_member("struct net", member):
             k.types.setter("struct net", member)(k.mem, net.addr, value)
-    conf.fresh(net, k.net.init if k.net.spaces else None)
+    conf.fresh(net, k.net.init if k.net.spaces else None, conf.tables(k.version))
     store_sysctls(k, net)
     default_rules(net.ipv4)
     default_rules(net.ipv6)

@@ -216,7 +216,7 @@ def _attach(k: NetKernel, dev: NetDevice) -> None:
     dev.has_ipv6 = True
     dev.conf["ipv6"]["mtu"] = dev.mtu
     if dev.loopback:
-        dev.conf["ipv6"]["accept_dad"] = -1
+        dev.conf["ipv6"]["accept_dad"] = dev.conf["ipv6"]["use_tempaddr"] = -1
     mcast.join(k, dev, ALL_NODES_HERE)
     mcast.join(k, dev, ALL_NODES)
     if dev.conf["ipv6"]["forwarding"]:
