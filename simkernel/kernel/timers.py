@@ -82,14 +82,15 @@ class Timers:
         self.by_address: dict[int, Timer] = {}
         self.due: list[list[Timer]] = [[] for _ in range(irqs.nr_cpus)]
 
-    def setup(self, addr: int, function: str, data: int = 0) -> None:
-        """timer_setup(): `data` is what the functions of kernels before 4.15 get."""
+    def setup(self, addr: int, function: str, data: int = 0, *, told: bool = False) -> None:
+        """timer_setup(): `data` is what the functions of kernels before 4.15 get; `told`: timer_init was seen already."""
         view = View(self.mem, addr, self.types.type("struct timer_list"))
         view.function = self.text.address_of(function)
         if self.with_data:
             view.data = data
         self.by_address[addr] = Timer(addr, view, function, data)
-        self.trace("timer_init", addr)
+        if not told:
+            self.trace("timer_init", addr)
 
     def mod(self, addr: int, when_ns: int) -> None:
         """mod_timer(): run so many jiffies after the last tick as it takes until `when_ns` (CLOCK_MONOTONIC)."""
@@ -121,6 +122,10 @@ class Timers:
     def expires_ns(self, addr: int) -> int:
         """When it will run, if it is pending (CLOCK_MONOTONIC)."""
         return self.by_address[addr].expires * TICK_NSEC
+
+    def pending(self, addr: int) -> bool:
+        """timer_pending()."""
+        return self.by_address[addr].pending
 
     def delete(self, addr: int) -> bool:
         """del_timer(); whether it was pending."""

@@ -54,7 +54,9 @@ from simkernel.net.ipv4 import (
     ping,
     raw,
     tcp,
+    tcp_abort,
     tcp_input,
+    tcp_keepalive,
     tcp_timer,
     udp,
     udplite,
@@ -90,7 +92,7 @@ from simkernel.net.xdp import xsk
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
     device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp, udplite,
-    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt, socketcall,
+    raw, ping, tcp, tcp_abort, tcp_input, tcp_keepalive, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt, socketcall,
     netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
     af_inet6, ip_tunnel, ip_gre, ipip, vxlan, geneve, tunnel_kinds, udp_tunnel_kinds,
 )  # fmt: skip

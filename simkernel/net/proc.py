@@ -11,7 +11,7 @@ from functools import partial
 
 from arch.abi.errno import EACCES
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY
-from arch.abi.inet import ETH_P_ALL, IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
+from arch.abi.inet import ETH_P_ALL, IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.rtnetlink import (
     NUD_NOARP,
     NUD_PERMANENT,
@@ -29,6 +29,7 @@ from arch.abi.rtnetlink import (
     RTN_UNREACHABLE,
 )
 from arch.abi.socket import AF_INET, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
+from arch.abi.time import USER_TICK_NSEC
 from arch.errors import KernelError
 from simkernel.fs.nodes import Dir, OpenNode, PseudoFile
 from simkernel.kernel.task import Task
@@ -37,6 +38,7 @@ from simkernel.net.core.neighbour import NUD_VALID
 from simkernel.net.core.netns import Net, NetDevice, Route
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.tcp_info import TIMEWAIT, columns, shown_port
 from simkernel.net.netlink.sock import NetlinkSock, kernel_socks
 from simkernel.net.proc6 import FILES6
 from simkernel.net.proc_snmp import SNMP_FILES
@@ -118,12 +120,9 @@ def arp(k: NetKernel, net: Net) -> str:
     return "".join(out)
 
 
-def _inet_line(k: NetKernel, number: int, sk: Sock, state: int, receive: int, tail: str) -> str:
-    local, remote = _hex_address(k, sk.laddr, sk.lport), _hex_address(k, sk.raddr, sk.rport)
-    return (
-        f"{number:4d}: {local} {remote} {state:02X} {0:08X}:{receive:08X} 00:{0:08X} {0:08X} {0:5d} {0:8d} "
-        f"{_inode_of(sk)} {tail}"
-    )
+def _inet_line(k: NetKernel, number: int, sk: Sock, state: int, tail: str) -> str:
+    local, remote = _hex_address(k, sk.laddr, shown_port(sk)), _hex_address(k, sk.raddr, sk.rport)
+    return f"{number:4d}: {local} {remote} {state:02X} {columns(sk)} {_inode_of(sk)} {tail}"
 
 
 def tcp(k: NetKernel, net: Net) -> str:
@@ -133,15 +132,15 @@ def tcp(k: NetKernel, net: Net) -> str:
     for sk in (*k.net.in_order(net, k.net.tcp_listen), *k.net.connections(net)):
         if sk.family != AF_INET:
             continue
-        waiting = len(sk.accept_queue) if sk.state == TCP_LISTEN else sum(p.len for p in sk.receive_queue)
         tail = f"1 {sk.addr:x} 100 0 0 10 {0 if sk.state == TCP_LISTEN else -1}"
-        out.append(_inet_line(k, len(out) - 1, sk, sk.state, waiting, tail).ljust(149) + "\n")
-    for _, laddr, lport, raddr, rport in sorted(
-        (key for key in k.net.time_wait if key[0] is net), key=lambda key: key[1:]
-    ):
+        out.append(_inet_line(k, len(out) - 1, sk, sk.state, tail).ljust(149) + "\n")
+    for key in sorted((key for key in k.net.time_wait if key[0] is net), key=lambda key: key[1:]):
+        _, laddr, lport, raddr, rport = key
+        closed = k.net.time_wait[key]
+        left = max(closed.ends_ns - k.clock.now_ns, 0) // USER_TICK_NSEC
         text = (
-            f"{len(out) - 1:4d}: {_hex_address(k, laddr, lport)} {_hex_address(k, raddr, rport)} {TCP_TIME_WAIT:02X} "
-            f"{0:08X}:{0:08X} 03:{0:08X} {0:08X} {0:5d} {0:8d} 0 3 0"
+            f"{len(out) - 1:4d}: {_hex_address(k, laddr, lport)} {_hex_address(k, raddr, rport)} {closed.state:02X} "
+            f"{0:08X}:{0:08X} {TIMEWAIT:02X}:{left:08X} {0:08X} {0:5d} {0:8d} 0 3 0"
         )
         out.append(text.ljust(149) + "\n")
     return "".join(out)
@@ -153,7 +152,7 @@ def _datagram_table(k: NetKernel, socks: Iterable[Sock]) -> str:
     for sk in socks:
         state = UDP_CONNECTED if sk.state == TCP_ESTABLISHED else UDP_CLOSED
         number = sk.lport & 0xFFFF
-        out.append((" " + _inet_line(k, number, sk, state, sk.rmem, f"2 {sk.addr:x} {sk.drops}")).ljust(127) + "\n")
+        out.append((" " + _inet_line(k, number, sk, state, f"2 {sk.addr:x} {sk.drops}")).ljust(127) + "\n")
     return "".join(out)
 
 

@@ -22,6 +22,7 @@ from simkernel.net.core.fragments import IPV6
 from simkernel.net.core.netns import Net, Nexthop, Route
 from simkernel.net.core.sock import Sock, mapped
 from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.tcp_info import columns, shown_port
 from simkernel.net.ipv6 import mcast
 from simkernel.net.ipv6.addr import ALL_NODES, ALL_NODES_HERE, SCOPE_LINK, SCOPE_NODE, SCOPE_SITE, scope
 from simkernel.net.ipv6.ip6_fib import REFUSALS, in_order
@@ -142,13 +143,10 @@ def _name(k: NetKernel, address: bytes, port: int) -> str:
     return "".join(f"{int.from_bytes(raw[i : i + 4], order):08X}" for i in (0, 4, 8, 12)) + f":{port:04X}"
 
 
-def _line(k: NetKernel, sk: Sock, state: int, receive: int) -> str:
+def _line(k: NetKernel, sk: Sock, state: int) -> str:
     file = sk.socket.file if sk.socket is not None else None
     inode = file.f_inode.i_ino if file is not None else 0
-    return (
-        f"{_name(k, sk.laddr, sk.lport)} {_name(k, sk.raddr, sk.rport)} {state:02X} {0:08X}:{receive:08X} 00:{0:08X} {0:08X} "
-        f"{0:5d} {0:8d} {inode}"
-    )
+    return f"{_name(k, sk.laddr, shown_port(sk))} {_name(k, sk.raddr, sk.rport)} {state:02X} {columns(sk)} {inode}"
 
 
 def tcp6(k: NetKernel, net: Net) -> str:
@@ -157,10 +155,7 @@ def tcp6(k: NetKernel, net: Net) -> str:
     for sk in (*k.net.in_order(net, k.net.tcp_listen), *k.net.connections(net)):
         if sk.family == AF_INET6:
             listens = sk.state == TCP_LISTEN
-            waiting = len(sk.accept_queue) if listens else sum(p.len for p in sk.receive_queue)
-            out.append(
-                f"{len(out) - 1:4d}: {_line(k, sk, sk.state, waiting)} 1 {sk.addr:x} 100 0 0 10 {0 if listens else -1}\n"
-            )
+            out.append(f"{len(out) - 1:4d}: {_line(k, sk, sk.state)} 1 {sk.addr:x} 100 0 0 10 {0 if listens else -1}\n")
     return "".join(out)
 
 
@@ -169,7 +164,7 @@ def _datagrams(k: NetKernel, socks: list[Sock]) -> str:
     for sk in socks:
         if sk.family == AF_INET6:
             state = 1 if sk.state == TCP_ESTABLISHED else 7
-            out.append(f"{sk.lport:5d}: {_line(k, sk, state, sk.rmem)} 2 {sk.addr:x} {sk.drops}\n")
+            out.append(f"{sk.lport:5d}: {_line(k, sk, state)} 2 {sk.addr:x} {sk.drops}\n")
     return "".join(out)
 
 

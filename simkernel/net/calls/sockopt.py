@@ -118,6 +118,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 from simkernel.net.ipv4.ip_sockglue import get_ip_option, knows_ip_option, set_ip_option
 from simkernel.net.ipv4.tcp_cong import find_control
+from simkernel.net.ipv4.tcp_keepalive import keeps_alive, set_keepalive
 from simkernel.net.ipv4.tcp_options import TCP_FASTOPEN_KEY, TCP_ULP, get_tcp_option, set_tcp_option
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.tcp_zerocopy import TCP_ZEROCOPY_RECEIVE, ZEROCOPY_SIZE, zerocopy_receive
@@ -317,6 +318,8 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
         (sk.controls.add if value else sk.controls.discard)(optname)
     if optname in ZERO_OR_ONE:
         value = int(bool(value))
+    if optname == SO_KEEPALIVE and isinstance(sk, TcpSock):
+        set_keepalive(k, sk, bool(value), keeps_alive(sk))
     if optname == SO_TXREHASH and value < 0:
         value = int(sk.net.sysctl["core.txrehash"])
     if optname == SO_RCVLOWAT:

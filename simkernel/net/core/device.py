@@ -24,7 +24,7 @@ from arch.abi.socket import SOL_PACKET
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net, NetDevice
-from simkernel.net.core.programs import NET_XMIT_DROP
+from simkernel.net.core.programs import NET_XMIT_CN, NET_XMIT_DROP
 from simkernel.net.core.skb import CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop, register, release
 from simkernel.net.core.tc import handle_egress, handle_ingress
@@ -50,7 +50,10 @@ def __dev_queue_xmit(k: NetKernel, skb: int, sb_dev: int) -> Body:
         return 0
     k.trace("net_dev_queue", skb)
     qdisc = packet.device.qdisc
-    if qdisc is None:
+    if not packet.device.up:  # noop_enqueue(): a device that is down has noop_qdisc
+        yield drop(k, packet)
+        ret = NET_XMIT_CN
+    elif qdisc is None:
         ret = yield k.call("dev_hard_start_xmit", skb, packet.device.addr, 0, 0)
     else:
         ret = yield from qdisc.enqueue(skb)

@@ -13,6 +13,7 @@ from arch.abi.inet import (
     ETH_P_IPV6,
     IP_MF,
     IP_OFFSET,
+    IPPROTO_DCCP,
     IPPROTO_ICMP,
     IPPROTO_ICMPV6,
     IPPROTO_IGMP,
@@ -27,7 +28,7 @@ from simkernel.net.core.programs import FlowKeys
 from simkernel.net.core.skb import Skb
 from simkernel.net.face import NetKernel
 
-IPPROTO_DCCP, IPPROTO_SCTP = 33, 132
+IPPROTO_SCTP = 132
 # What follows a header of each protocol at least, in bytes: __skb_get_poff().
 TRANSPORT_BYTES = {
     IPPROTO_UDP: 8, IPPROTO_UDPLITE: 8, IPPROTO_ICMP: 8, IPPROTO_ICMPV6: 8, IPPROTO_IGMP: 8, IPPROTO_DCCP: 12,

@@ -97,6 +97,12 @@ class NetTables:
         self.cookies: dict[int, int] = {}  # sock_gen_cookie(), by the address of struct sock
         self.cgroup_of_maker: Callable[[], Cgroup | None] = lambda: None
 
+    def new_cookie(self) -> int:
+        """sock_gen_cookie() of what has no struct sock: a minisock."""
+        number = len(self.cookies) + 1
+        self.cookies[-number] = number
+        return number
+
 
 class SockKernel(KernelFace):
     """A kernel in which there are socks."""
@@ -388,6 +394,11 @@ class Sock:
         self.view.sk_err = 0
         return err
 
+    def set_v6only(self, only: bool) -> None:
+        """sk_ipv6only: no packets of IPv4."""
+        self.v6only = only
+        self.view["__sk_common"].skc_ipv6only = int(only)
+
     def set_error(self, err: int) -> None:
         """Record an error and wake who waits."""
         self.err = err
@@ -417,7 +428,7 @@ class Sock:
                 self.filter = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TimeWait:
     """struct tcp_timewait_sock: what an old segment of a closed connection is answered with."""
 
@@ -426,6 +437,8 @@ class TimeWait:
     ends_ns: int
     window: int  # as it is written in a header
     options: Callable[[int], bytes]  # of a segment at a time in ns
+    state: int  # tw_substate: TCP_FIN_WAIT2 until the peer's FIN has come, then TCP_TIME_WAIT
+    cookie: int = 0  # sock_gen_cookie(), since somebody asked for it
 
 
 def until(sk: Sock, sending: bool = False) -> int | None:

@@ -52,8 +52,9 @@ from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, 
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_fastopen import CLIENT_ENABLE, data_of_syn, switches, waits_for_data
-from simkernel.net.ipv4.tcp_output import push, transmit
-from simkernel.net.ipv4.tcp_sock import ACK, RST, TcpSock, before, key_of, tcp_sk, unhash
+from simkernel.net.ipv4.tcp_output import push, send_active_reset
+from simkernel.net.ipv4.tcp_sock import TcpSock, before, key_of, tcp_sk, unhash
+from simkernel.net.ipv4.tcp_timewait import fin_time_ns, time_wait
 from simkernel.net.ipv4.tcp_urgent import (
     copied_seq,
     is_inline,
@@ -326,6 +327,8 @@ def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     message.scatter(bytes(copied))
     if not copied and not flags & MSG_PEEK:
         sock.fin_truesize = 0
+    if sock.fin_unread and not flags & MSG_PEEK and not sock.receive_queue:
+        sock.fin_unread = len(copied) == length and not sock.fin_had_data
     if copied and not flags & MSG_PEEK:
         k.trace("tcp_rcv_space_adjust", sk)
         space_adjust(sock, len(copied), k.clock.now_ns)
@@ -376,7 +379,7 @@ def send_fin(k: NetKernel, sk: Sock) -> Steps[None]:
         yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
 
 
-def _stop_listening(k: NetKernel, sock: TcpSock) -> Steps[None]:
+def stop_listening(k: NetKernel, sock: TcpSock) -> Steps[None]:
     """inet_csk_listen_stop(): who was not accepted is told so."""
     for child in list(sock.accept_queue):
         other = yield from migrate(k, sock, child, None)
@@ -385,8 +388,7 @@ def _stop_listening(k: NetKernel, sock: TcpSock) -> Steps[None]:
             continue
         child.listener = None
         child.dead = True
-        yield from transmit(k, tcp_sk(k, child.addr), RST | ACK)
-        k.trace("tcp_send_reset", child.addr, 0)
+        yield from send_active_reset(k, tcp_sk(k, child.addr))
         yield k.call("tcp_done", child.addr)
     sock.accept_queue.clear()
 
@@ -398,12 +400,11 @@ def tcp_disconnect(k: NetKernel, sk: int, flags: int) -> Body:
     listened = sock.state == TCP_LISTEN
     if listened:
         yield k.call("tcp_set_state", sk, TCP_CLOSE)
-        yield from _stop_listening(k, sock)
+        yield from stop_listening(k, sock)
         stop_in_group(sock, k.net.tcp_listen)
     elif sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
         sock.unsent.clear()
-        yield from transmit(k, sock, RST | ACK)
-        k.trace("tcp_send_reset", sk, 0)
+        yield from send_active_reset(k, sock)
     elif sock.state == TCP_SYN_SENT:
         sock.err = ECONNRESET
     while sock.receive_queue:
@@ -438,16 +439,21 @@ def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
         yield k.call("consume_skb", packet.addr)
     if sock.state == TCP_LISTEN:
         yield k.call("tcp_set_state", sk, TCP_CLOSE)
-        yield from _stop_listening(k, sock)
+        yield from stop_listening(k, sock)
     sock.dead = True
     if unread and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
         sock.unsent.clear()
-        yield from transmit(k, sock, RST | ACK)
-        k.trace("tcp_send_reset", sk, 0)
+        yield from send_active_reset(k, sock)
         yield k.call("tcp_done", sk)
         return 0
     yield from send_fin(k, sock)
-    if sock.addr in k.net.socks and sock.state == TCP_CLOSE:
+    if sock.addr in k.net.socks and sock.state == TCP_FIN_WAIT2:  # shutdown() had sent the FIN before
+        if fin_time_ns(sock) < 0:
+            yield from send_active_reset(k, sock)
+            yield k.call("tcp_done", sk)
+            return 0
+        yield from time_wait(k, sock, TCP_FIN_WAIT2)
+    elif sock.addr in k.net.socks and sock.state == TCP_CLOSE:
         unhash(k, sock)
         sock.free()
     return 0

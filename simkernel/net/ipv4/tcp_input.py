@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from arch.abi.errno import ECONNREFUSED, ECONNRESET, EPIPE
 from arch.abi.inet import (
     TCP_CLOSE,
@@ -31,15 +29,16 @@ from simkernel.net.core.programs import (
 from simkernel.net.core.security import allowed, unwanted
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
-from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait
+from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.inet_hashtables import lookup_listener
 from simkernel.net.ipv4.syncookies import comes_back, flood_action, init_sequence
 from simkernel.net.ipv4.tcp_fastopen import accepts, answers_syn
 from simkernel.net.ipv4.tcp_hdr_opt import show, show_header
+from simkernel.net.ipv4.tcp_keepalive import connected
 from simkernel.net.ipv4.tcp_minisocks import from_cookie, make_request, wait_for_ack
-from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, initial_timeout, push, send_reset, transmit
+from simkernel.net.ipv4.tcp_output import arm_retransmit, initial_timeout, push, send_reset, transmit
 from simkernel.net.ipv4.tcp_rtt import measure
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
@@ -50,7 +49,6 @@ from simkernel.net.ipv4.tcp_sock import (
     RST,
     SYN,
     TCP_HEADER,
-    TIME_WAIT_NS,
     CaEvent,
     CaState,
     Pending,
@@ -61,16 +59,15 @@ from simkernel.net.ipv4.tcp_sock import (
     tcp_sk,
 )
 from simkernel.net.ipv4.tcp_timer import still_wanted
+from simkernel.net.ipv4.tcp_timewait import answer_for_closed, fin_time_ns, time_wait
 from simkernel.net.ipv4.tcp_urgent import show_copied, take_urgent
 from simkernel.net.ipv4.tcp_validate import Verdict, may_update_window, validate
 from simkernel.net.ipv4.tcp_window import agreed, data_received, init_buffer_space, sync_mss
 from simkernel.net.ipv4.tcp_wire import (
     forget_sacked,
-    no_options,
     note_beyond,
     note_twice,
     read_syn,
-    stamps_at,
     take_stamps,
 )
 from simkernel.net.reuseport import queue
@@ -97,8 +94,8 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
     net.mib["TcpInSegs"] += 1
     key = (net, destination, dport, source, sport)
     sk = stolen(k, packet) or k.net.tcp_established.get(key)
-    if sk is None and (closed := k.net.time_wait.get(key)) is not None and not body[13] & SYN:
-        yield from answer_for_closed(k, packet, closed)
+    if sk is None and key in k.net.time_wait and not body[13] & SYN:
+        yield from answer_for_closed(k, packet, key)
         yield k.call("consume_skb", skb)
         return 0
     if sk is not None and not body[13] & (SYN | RST) and not (yield from still_wanted(k, sk, packet)):
@@ -304,6 +301,7 @@ def _in_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps
         sk.rcv_nxt = (sk.rcv_nxt + 1) & U32_MAX
         sk.bytes_received += 1  # tcp_rcv_nxt_update() counts sequence numbers
         sk.fin_truesize = 0 if length or sk.dead else packet.truesize
+        sk.fin_unread, sk.fin_had_data = True, bool(length)
         yield k.call("tcp_fin", sk.addr)
         if not length:
             yield k.call("consume_skb", packet.addr)
@@ -348,24 +346,6 @@ def tcp_fin(k: NetKernel, sk: int) -> Body:
         yield from time_wait(k, sock)
     yield k.wake(sock.wq)
     return 0
-
-
-def time_wait(k: NetKernel, sk: TcpSock) -> Steps[None]:
-    """tcp_time_wait(): a minisock holds the four-tuple for a minute; the full sock is closed."""
-    key = key_of(sk)
-    closed = TimeWait(
-        sk.snd_nxt, sk.rcv_nxt, k.clock.now_ns + TIME_WAIT_NS, min(sk.rcv_wnd >> sk.rx_opt.rcv_wscale, 0xFFFF),
-        partial(stamps_at, sk.tsoffset, sk.rx_opt.ts_recent) if sk.rx_opt.tstamp_ok else no_options,
-    )  # fmt: skip
-    yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
-    if sk.dead:
-        sk.free()
-    k.net.time_wait[key] = closed
-
-    def forget() -> None:
-        k.net.time_wait.pop(key, None)
-
-    k.clock.add(k.clock.now_ns + TIME_WAIT_NS, forget)
 
 
 @kernel_function("void tcp_reset(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
@@ -436,6 +416,12 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
             yield k.call("tcp_v6_syn_recv_sock", sock.listener.addr, skb, sk, 0, 0, 0)
     elif sock.state == TCP_FIN_WAIT1 and acked:
         yield k.call("tcp_set_state", sk, TCP_FIN_WAIT2)
+        if sock.dead and not segment.flags & FIN:
+            if segment.data or fin_time_ns(sock) < 0:
+                yield k.call("tcp_done", sk)
+                return 1
+            yield from time_wait(k, sock, TCP_FIN_WAIT2)
+            return 0
         yield k.wake(sock.wq)
     elif sock.state == TCP_CLOSING and acked:
         yield from time_wait(k, sock)
@@ -470,6 +456,7 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     sock.store()
     show_copied(k, sock)
+    connected(k, sock)
     sock.init_window()
     show(k, sock, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     sock.init_congestion()
@@ -561,10 +548,12 @@ def request_done(k: NetKernel, sk: int, req: int, skb: int) -> Body:
     child.net.mib["TcpPassiveOpens"] += 1
     _accepted(child, k.clock.now_ns)
     child.last_sent_ns = k.clock.now_ns
+    child.segs_in, child.segs_out, child.bytes_acked = child.segs_in + 1, 0, 0  # the request had the rest
     k.trace("tcp_cong_state_set", req, CaState.OPEN)
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     child.store()
     show_copied(k, child)
+    connected(k, child)
     child.init_window()
     show(k, child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, k.net.skbs.get(skb))
     child.init_congestion()
@@ -591,5 +580,6 @@ def purge(k: NetKernel, sk: TcpSock) -> Steps[None]:
     sk.sent.clear()
     sk.unsent.clear()
     sk.fin_wanted, sk.sent_bytes, sk.pending = False, 0, Pending.NOTHING
+    sk.stop_keepalive()
     while sk.early:
         yield k.call("consume_skb", sk.early.pop()[1].addr)

@@ -8,22 +8,30 @@ from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EPERM
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
-from arch.abi.socket import SOL_TCP, TCP_SAVE_SYN, TCP_SAVED_SYN
+from arch.abi.socket import (
+    SOL_TCP,
+    TCP_KEEPCNT,
+    TCP_KEEPIDLE,
+    TCP_KEEPINTVL,
+    TCP_LINGER2,
+    TCP_SAVE_SYN,
+    TCP_SAVED_SYN,
+    TCP_USER_TIMEOUT,
+)
 from simkernel.kernel.user_namespace import ns_capable
 from simkernel.net.core.sock import SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_info import tcp_info
+from simkernel.net.ipv4.tcp_keepalive import idle_changed
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.tcp_window import TCP_MIN_MSS
 from simkernel.net.ipv4.tcp_wire import timestamp
 
 # include/uapi/linux/tcp.h
-(
-    TCP_NODELAY, TCP_MAXSEG, TCP_CORK, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_SYNCNT, TCP_LINGER2, TCP_DEFER_ACCEPT,
-    TCP_WINDOW_CLAMP, TCP_INFO, TCP_QUICKACK,
-) = range(1, 13)  # fmt: skip
+TCP_NODELAY, TCP_MAXSEG, TCP_CORK, TCP_SYNCNT = 1, 2, 3, 7
+TCP_DEFER_ACCEPT, TCP_WINDOW_CLAMP, TCP_INFO, TCP_QUICKACK = range(9, 13)
 TCP_REPAIR_OFF, TCP_REPAIR_ON, TCP_REPAIR_OFF_NO_WP = 0, 1, -1
-TCP_THIN_LINEAR_TIMEOUTS, TCP_THIN_DUPACK, TCP_USER_TIMEOUT, TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ = range(16, 22)
+TCP_THIN_LINEAR_TIMEOUTS, TCP_THIN_DUPACK, TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ = 16, 17, 19, 20, 21
 TCP_FASTOPEN, TCP_TIMESTAMP, TCP_NOTSENT_LOWAT, TCP_FASTOPEN_CONNECT = 23, 24, 25, 30
 TCP_FASTOPEN_NO_COOKIE, TCP_INQ, TCP_TX_DELAY = 34, 36, 37
 TCP_REPAIR_OPTIONS, TCP_CC_INFO, TCP_REPAIR_WINDOW, TCP_ULP, TCP_FASTOPEN_KEY = 22, 26, 29, 31, 33
@@ -125,6 +133,8 @@ def set_tcp_option(k: NetKernel, sk: TcpSock, name: int, data: bytes) -> int:
     if kept is None:
         return -EINVAL
     sk.options[SOL_TCP, name] = kept
+    if name == TCP_KEEPIDLE:
+        idle_changed(k, sk)
     sk.store()
     return 0
 

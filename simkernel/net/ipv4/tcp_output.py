@@ -15,7 +15,6 @@ from simkernel.net.core.programs import (
 )
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import new_skb
-from simkernel.net.core.sock import TimeWait
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_hdr_opt import put_header, special_room
@@ -30,7 +29,6 @@ from simkernel.net.ipv4.tcp_sock import (
     Sent,
     TcpSock,
     before,
-    header_of,
     tcp_sk,
 )
 from simkernel.net.ipv4.tcp_window import begin_connect, follow_path, room_of_syn, way_of
@@ -229,6 +227,12 @@ def tcp_retransmit_skb(k: NetKernel, sk: int, skb: int, segs: int) -> Body:
     return (yield k.call("__tcp_transmit_skb", sk, copy.addr, 1, 0, sock.rcv_nxt))
 
 
+def send_active_reset(k: NetKernel, sk: TcpSock) -> Steps[None]:
+    """tcp_send_active_reset(): this end gives up (`yield from`)."""
+    yield from transmit(k, sk, RST | ACK)
+    k.trace("tcp_send_reset", sk.addr, 0)
+
+
 def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
     """tcp_v4_send_reset(): refuse a segment that belongs to no connection."""
     body = packet.packet()
@@ -251,16 +255,3 @@ def send_alone(k: NetKernel, packet: Skb, source: bytes, destination: bytes, ans
     net = packet.device.net
     iif = packet.iif if not packet.device.loopback else 0
     yield from k.net.replies[len(source)](net, destination, source, IPPROTO_TCP, answer, iif)
-
-
-def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None]:
-    """tcp_timewait_state_process(): the peer missed the last acknowledgement and sends its FIN again."""
-    body = packet.packet()
-    if body[13] & (RST | SYN) or (len(body) <= (body[12] >> 4) * 4 and not body[13] & FIN):
-        return
-    source, destination = addresses(packet)
-    sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
-    answer = header_of(
-        dport, sport, closed.snd_nxt, closed.rcv_nxt, ACK, closed.window, 0, closed.options(k.clock.now_ns)
-    )
-    yield from send_alone(k, packet, source, destination, answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.time import TICK_NSEC
 from simkernel.net.ipv4.tcp_sock import NS_PER_US, TcpSock, before
 
 
@@ -28,5 +29,5 @@ def measure(sk: TcpSock, rtt_ns: int) -> bool:
             sk.rttvar_us -= (sk.rttvar_us - sk.mdev_max_us) >> 2
             sk.mdev_max_us = sk.rto_min_ns // NS_PER_US
         sk.rtt_seq = sk.snd_nxt
-    sk.rto_ns = ((sk.srtt_us >> 3) + sk.rttvar_us) * NS_PER_US
+    sk.rto_ns = -(-((sk.srtt_us >> 3) + sk.rttvar_us) * NS_PER_US // TICK_NSEC) * TICK_NSEC  # usecs_to_jiffies()
     return over

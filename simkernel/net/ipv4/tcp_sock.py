@@ -186,6 +186,7 @@ class TcpSock(Sock):
         self.snd_wl1: int = 0  # where the segment began that told the window
         self.last_oow_ns: int | None = None  # when a segment was answered that nobody understood
         self.fin_truesize = 0  # of the peer's FIN, as long as it is to be read
+        self.fin_unread = self.fin_had_data = False  # the FIN counts among what can be read; it came with data
         self.sacks: list[tuple[int, int]] = []  # selective_acks: what has come beyond a hole, the latest first
         self.dsack: tuple[int, int] | None = None  # duplicate_sack: what came twice
         self.fin_wanted = False  # a FIN goes out behind what is unsent
@@ -243,6 +244,7 @@ class TcpSock(Sock):
         self.pending: int = Pending.NOTHING
         self.timer = self.addr + k.types.offsetof("struct tcp_sock", "inet_conn.icsk_retransmit_timer")
         k.timers.setup(self.timer, "tcp_write_timer", self.addr)
+        self.keepalive_timer: int | None = None  # sk_timer, since it was first needed
         self._init_other_timers()
         self.store()
 
@@ -354,7 +356,16 @@ class TcpSock(Sock):
             self.leave_congestion()
             self.k.trace("tcp_destroy_sock", self.addr)
         self.timers.forget(self.timer)
+        self.stop_keepalive(forget=True)
         super().free()
+
+    def stop_keepalive(self, forget: bool = False) -> None:
+        """inet_csk_delete_keepalive_timer()."""
+        if self.keepalive_timer is not None:
+            self.timers.delete(self.keepalive_timer)
+            if forget:
+                self.timers.forget(self.keepalive_timer)
+                self.keepalive_timer = None
 
 
 # Members of struct tcp_sock that programs look at, and where their values come from.

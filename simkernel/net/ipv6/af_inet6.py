@@ -125,7 +125,13 @@ def bind_inet6(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
         get_port(k, sock, port)
         return 0
     post = 0 if flags & BIND_FROM_BPF else uapi.BPF_CGROUP_INET6_POST_BIND
-    return claim_port(k, sock, address, port, post)
+    before = sock.v6only
+    if len(address) == len(IN6ADDR_ANY) and address != IN6ADDR_ANY:
+        sock.set_v6only(True)  # whoever is bound to an address of IPv6 hears nothing else
+    wrong = claim_port(k, sock, address, port, post)
+    if wrong:
+        sock.set_v6only(before)
+    return wrong
 
 
 def _foreign(k: NetKernel, sk: Sock, address: bytes, scope_id: int) -> int:

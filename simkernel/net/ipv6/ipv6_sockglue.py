@@ -156,8 +156,7 @@ KEPT = (
 def _set_v6only(k: NetKernel, sk: Sock, value: int) -> int:
     if sk.lport or sk.type == SOCK_RAW:
         return -EINVAL
-    sk.v6only = bool(value)
-    sk.view["__sk_common"].skc_ipv6only = int(sk.v6only)
+    sk.set_v6only(bool(value))
     return 0
 
 

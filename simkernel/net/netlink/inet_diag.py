@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from arch.abi.errno import EINVAL, ENOENT
+from arch.abi.capability import CAP_NET_ADMIN
+from arch.abi.errno import ECONNABORTED, EINVAL, ENOENT, EPERM, ESTALE
 from arch.abi.inet import (
+    IN6_ADDR_SIZE,
+    IN_ADDR_SIZE,
     IPPROTO_RAW,
     IPPROTO_TCP,
     IPPROTO_UDP,
     IPPROTO_UDPLITE,
     TCP_CLOSE,
     TCP_LISTEN,
-    TCP_TIME_WAIT,
 )
 from arch.abi.limits import U32_MAX
 from arch.abi.sock_diag import (
@@ -22,6 +24,8 @@ from arch.abi.sock_diag import (
     INET_DIAG_INFO,
     INET_DIAG_MARK,
     INET_DIAG_MEMINFO,
+    INET_DIAG_NOCOOKIE,
+    INET_DIAG_REQ_PROTOCOL,
     INET_DIAG_SHUTDOWN,
     INET_DIAG_SKMEMINFO,
     INET_DIAG_SKV6ONLY,
@@ -31,15 +35,20 @@ from arch.abi.sock_diag import (
 )
 from arch.abi.socket import AF_INET, AF_INET6, SO_PRIORITY, SOL_SOCKET
 from arch.errors import KernelError
+from simkernel.kernel.face import Steps
+from simkernel.kernel.user_namespace import ns_capable
+from simkernel.net.core.neighbour import NS_PER_MS
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Sock, mapped
+from simkernel.net.core.state import Flow
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.tcp_info import tcp_info
-from simkernel.net.ipv4.tcp_sock import Pending, TcpSock
+from simkernel.net.ipv4.tcp_info import TIMEWAIT, running_timer, shown_port, tcp_info, unacknowledged, unread
+from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.netlink.message import Request, Wire
 
 PROTOCOLS = (IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE, IPPROTO_RAW)
-TIMERS = {Pending.RETRANS: 1, Pending.PROBE0: 4}
+ABORTS = {IPPROTO_TCP: "tcp_abort", IPPROTO_UDP: "udp_abort", IPPROTO_UDPLITE: "udp_abort", IPPROTO_RAW: "raw_abort"}
+REQUEST_SIZE, REQUEST_ID = 56, 8  # struct inet_diag_req_v2, and its inet_diag_sockid
 
 
 def inode_of(sk: Sock) -> int:
@@ -54,10 +63,10 @@ def owner_of(sk: Sock) -> int:
     return int(file.f_inode.i_uid) if file is not None else 0
 
 
-def meminfo(wire: Wire, sk: Sock) -> bytes:
+def meminfo(wire: Wire, sk: Sock, more: int = 0) -> bytes:
     """sk_get_meminfo(): SK_MEMINFO_."""
     queued = sk.queued if isinstance(sk, TcpSock) else 0
-    return wire.pack("9I", sk.rmem, sk.rcvbuf, sk.wmem, sk.sndbuf, 0, queued, 0, 0, sk.drops)
+    return wire.pack("9I", sk.rmem + more, sk.rcvbuf, sk.wmem, sk.sndbuf, 0, queued, 0, 0, sk.drops)
 
 
 def _padded(address: bytes) -> bytes:
@@ -69,12 +78,10 @@ def _shown(sk: Sock, address: bytes) -> bytes:
     return mapped(address) if sk.family == AF_INET6 else _padded(address)
 
 
-def _timer(k: NetKernel, sk: Sock) -> tuple[int, int, int]:
+def _timer(sk: Sock) -> tuple[int, int, int]:
     """(which, how often, ms left)."""
-    if not isinstance(sk, TcpSock) or sk.pending not in TIMERS:
-        return 0, 0, 0
-    left = max(k.timers.expires_ns(sk.timer) - k.clock.now_ns, 0) // 1_000_000
-    return TIMERS[sk.pending], sk.retransmits if sk.pending == Pending.RETRANS else sk.probes, left
+    which, often, left_ns = running_timer(sk) if isinstance(sk, TcpSock) else (0, 0, 0)
+    return which, often, left_ns // NS_PER_MS
 
 
 def _queues(sk: Sock) -> tuple[int, int]:
@@ -82,16 +89,16 @@ def _queues(sk: Sock) -> tuple[int, int]:
     if sk.state == TCP_LISTEN:
         return len(sk.accept_queue), sk.backlog
     if isinstance(sk, TcpSock):
-        return sum(p.len for p in sk.receive_queue), len(sk.unsent) + (sk.snd_nxt - sk.snd_una & U32_MAX)
+        return unread(sk), unacknowledged(sk)
     return sk.rmem, 0
 
 
 def fill(k: NetKernel, wire: Wire, sk: Sock, ext: int) -> bytes:
     """inet_sk_diag_fill()."""
-    which, often, left = _timer(k, sk)
+    which, often, left = _timer(sk)
     number = k.net.programs.cookie(sk)
     out = wire.pack("4B", sk.family, sk.state, which, often)
-    out += sk.lport.to_bytes(2, "big") + sk.rport.to_bytes(2, "big") + _shown(sk, sk.laddr) + _shown(sk, sk.raddr)
+    out += shown_port(sk).to_bytes(2, "big") + sk.rport.to_bytes(2, "big") + _shown(sk, sk.laddr) + _shown(sk, sk.raddr)
     out += wire.pack("3I", sk.bound_ifindex, number & U32_MAX, number >> 32)
     out += wire.pack("5I", left, *_queues(sk), owner_of(sk), inode_of(sk))
     return out + _attributes(wire, sk, ext)
@@ -133,14 +140,14 @@ def _flags(sk: Sock) -> bytes:
     return bytes((sum(bool(bit) << at for at, bit in enumerate(first)), 0))
 
 
-def _of(k: NetKernel, net: Net, protocol: int, family: int, number: int) -> list[Sock]:
-    """The socks of one protocol and family."""
+def _of(k: NetKernel, net: Net, protocol: int, family: int, number: int | None = None) -> list[Sock]:
+    """The socks of one protocol and family; of raw ones those of a `number`."""
     if protocol == IPPROTO_TCP:
         rows = [*k.net.in_order(net, k.net.tcp_listen), *k.net.connections(net)]
     elif protocol in (IPPROTO_UDP, IPPROTO_UDPLITE):
         rows = k.net.in_order(net, k.net.datagrams(protocol))
     elif protocol == IPPROTO_RAW:
-        rows = [sk for sk in k.net.raw if sk.net is net and number in (IPPROTO_RAW, sk.protocol)]
+        rows = [sk for sk in k.net.raw if sk.net is net and number in (None, sk.protocol)]
     else:
         rows = []
     return [sk for sk in rows if sk.family == family]
@@ -148,49 +155,93 @@ def _of(k: NetKernel, net: Net, protocol: int, family: int, number: int) -> list
 
 def dump_inet(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet_diag_dump().  ENOENT for a protocol that nobody tells of."""
-    family, protocol, ext, number = request.body[:4]
-    if protocol not in PROTOCOLS:
-        raise KernelError(ENOENT)
+    family, _, ext = request.body[:3]
+    protocol = _protocol(wire, request)
     states, sport, dport = wire.number(request.body[4:8]), request.body[8:10], request.body[10:12]
     wanted = (int.from_bytes(sport, "big"), int.from_bytes(dport, "big"))
-    for sk in _of(k, request.net, protocol, family, number):
-        if states >> sk.state & 1 and wanted[0] in (0, sk.lport) and wanted[1] in (0, sk.rport):
+    for sk in _of(k, request.net, protocol, family):
+        if states >> sk.state & 1 and wanted[0] in (0, shown_port(sk)) and wanted[1] in (0, sk.rport):
             yield fill(k, wire, sk, ext)
-    if protocol == IPPROTO_TCP and states >> TCP_TIME_WAIT & 1:
-        yield from _time_wait(k, wire, request.net, family, wanted)
+    if protocol == IPPROTO_TCP:
+        yield from _time_wait(k, wire, request.net, family, wanted, states)
 
 
-def _time_wait(k: NetKernel, wire: Wire, net: Net, family: int, wanted: tuple[int, int]) -> Iterator[bytes]:
+def _time_wait(
+    k: NetKernel, wire: Wire, net: Net, family: int, wanted: tuple[int, int], states: int
+) -> Iterator[bytes]:
     """inet_twsk_diag_fill()."""
     for key in sorted((key for key in k.net.time_wait if key[0] is net), key=lambda key: key[1:]):
-        _, laddr, lport, raddr, rport = key
+        _, laddr, lport, _raddr, rport = key
         if (
-            (AF_INET if len(laddr) == 4 else AF_INET6) != family
+            (AF_INET if len(laddr) == IN_ADDR_SIZE else AF_INET6) != family
             or wanted[0] not in (0, lport)
             or wanted[1] not in (0, rport)
+            or not states >> k.net.time_wait[key].state & 1
         ):
             continue
-        left = max(k.net.time_wait[key].ends_ns - k.clock.now_ns, 0) // 1_000_000
-        out = wire.pack("4B", family, TCP_TIME_WAIT, 3, 0) + lport.to_bytes(2, "big") + rport.to_bytes(2, "big")
-        yield out + _padded(laddr) + _padded(raddr) + wire.pack("3I", 0, 0, 0) + wire.pack("5I", left, 0, 0, 0, 0)
+        yield _fill_time_wait(k, wire, key)
 
 
-def one_inet(k: NetKernel, wire: Wire, request: Request) -> bytes:
-    """inet_diag_find_one_icsk() and its like: the sock with these addresses.  EINVAL, ENOENT."""
-    family, protocol, ext, number = request.body[:4]
+def _fill_time_wait(k: NetKernel, wire: Wire, key: Flow) -> bytes:
+    _, laddr, lport, raddr, rport = key
+    closed, family = k.net.time_wait[key], AF_INET if len(laddr) == IN_ADDR_SIZE else AF_INET6
+    closed.cookie = closed.cookie or k.net.new_cookie()
+    left = max(closed.ends_ns - k.clock.now_ns, 0) // NS_PER_MS
+    out = wire.pack("4B", family, closed.state, TIMEWAIT, 0) + lport.to_bytes(2, "big") + rport.to_bytes(2, "big")
+    out += _padded(laddr) + _padded(raddr) + wire.pack("3I", 0, closed.cookie & U32_MAX, closed.cookie >> 32)
+    return out + wire.pack("5I", left, 0, 0, 0, 0)
+
+
+def _protocol(wire: Wire, request: Request) -> int:
+    """inet_diag_get_protocol(): a number above 255 comes as an attribute.  ENOENT for a protocol that nobody tells of."""
+    given = wire.attributes(request.body[REQUEST_SIZE:]).get(INET_DIAG_REQ_PROTOCOL)
+    protocol = request.body[1] if given is None else wire.number(given)
     if protocol not in PROTOCOLS:
         raise KernelError(ENOENT)
+    return protocol
+
+
+def _find(k: NetKernel, wire: Wire, request: Request, protocol: int) -> Sock | Flow:
+    """inet_diag_find_one_icsk() and its like: the sock with these addresses, or what is left of it.  EINVAL, ENOENT, ESTALE."""
+    family, number = request.body[0], request.body[3]
     sport, dport = int.from_bytes(request.body[8:10], "big"), int.from_bytes(request.body[10:12], "big")
-    size = 4 if family == AF_INET else 16
+    size = IN_ADDR_SIZE if family == AF_INET else IN6_ADDR_SIZE
     source, destination = request.body[12 : 12 + size], request.body[28 : 28 + size]
+    low, high = wire.number(request.body[48:52]), wire.number(request.body[52:56])
+    cookie = None if (low, high) == (INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE) else low | high << 32
     if not sport:
         raise KernelError(EINVAL)
     best = None
     for sk in _of(k, request.net, protocol, family, number):
-        if sk.lport != sport or (sk.rport and (sk.rport != dport or sk.raddr != destination)):
+        if shown_port(sk) != sport or (sk.rport and (sk.rport != dport or sk.raddr != destination)):
             continue
         if sk.laddr in (source, sk.any_address) and (best is None or sk.rport):
             best = sk
+    flow = (request.net, source, sport, destination, dport)
+    if protocol == IPPROTO_TCP and (best is None or not best.rport) and flow in k.net.time_wait:
+        if cookie not in (None, k.net.time_wait[flow].cookie):
+            raise KernelError(ESTALE)
+        return flow
     if best is None:
         raise KernelError(ENOENT)
-    return fill(k, wire, best, ext)
+    if cookie not in (None, k.net.programs.cookie(best)):
+        raise KernelError(ESTALE)
+    return best
+
+
+def one_inet(k: NetKernel, wire: Wire, request: Request) -> bytes:
+    """inet_diag_dump_one_icsk().  EINVAL, ENOENT, ESTALE."""
+    found = _find(k, wire, request, _protocol(wire, request))
+    return fill(k, wire, found, request.body[2]) if isinstance(found, Sock) else _fill_time_wait(k, wire, found)
+
+
+def destroy_inet(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
+    """tcp_diag_destroy(), udp_diag_destroy(), raw_diag_destroy() (`yield from`).  EPERM and what _find() says."""
+    protocol = _protocol(wire, request)
+    found = _find(k, wire, request, protocol)
+    if not ns_capable(k.current, request.net.namespace.owner, CAP_NET_ADMIN):
+        raise KernelError(EPERM)
+    if isinstance(found, Sock):
+        yield k.call(ABORTS[protocol], found.addr, ECONNABORTED)
+    else:
+        del k.net.time_wait[found]
