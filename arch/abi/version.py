@@ -27,6 +27,8 @@ RELEASES = [
     *(f"6.{minor}" for minor in range(20)),
     "7.0", "7.1", "7.2",
 ]  # fmt: skip
+# The stable releases that are compared with; others are the first of their line.
+STABLE = {(5, 10): 262, (6, 1): 192, (6, 12): 117, (7, 2): 13}
 _TEXT = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+))?(?:-([a-z0-9]+))?$")
 
 
@@ -42,13 +44,14 @@ class KernelVersion:
 
     @staticmethod
     def parse(text: str | KernelVersion) -> KernelVersion:
-        """`"4.1"` -> KernelVersion(4, 1); ValueError names what a version looks like."""
+        """`"6.1"` -> KernelVersion(6, 1, 192), `"6.1.20"` -> KernelVersion(6, 1, 20); ValueError names what a version looks like."""
         if isinstance(text, KernelVersion):
             return text
         match = _TEXT.match(text.strip()) if isinstance(text, str) else None
         if match is None:
             raise ValueError(f"not a kernel version: {text!r} (write it like 6.1, 4.1 or 3.20-rfc)")
-        return KernelVersion(int(match[1]), int(match[2]), int(match[3] or 0), match[4] or "")
+        key = int(match[1]), int(match[2])
+        return KernelVersion(*key, int(match[3] or STABLE.get(key, 0)), match[4] or "")
 
     @staticmethod
     def supported(text: str | KernelVersion) -> KernelVersion:
@@ -71,7 +74,7 @@ class KernelVersion:
 
     @property
     def release(self) -> str:
-        """uname -r: `6.1.0`."""
+        """uname -r: `6.1.192`."""
         base = f"{self.major}.{self.minor}.{self.patch}"
         return f"{base}-{self.tag}" if self.tag else base
 
@@ -96,7 +99,7 @@ class KernelVersion:
         return (self.key, self.patch, self.tag == "") < (other.key, other.patch, other.tag == "")
 
     def __str__(self) -> str:
-        base = f"{self.major}.{self.minor}" + (f".{self.patch}" if self.patch else "")
+        base = f"{self.major}.{self.minor}" + (f".{self.patch}" if self.patch != STABLE.get(self.key, 0) else "")
         return f"{base}-{self.tag}" if self.tag else base
 
 

@@ -228,7 +228,7 @@ def uname_release(task: Task) -> str:
 
 
 def kernel_version(task: Task) -> int:
-    """LINUX_VERSION_CODE of the running kernel: `6.1.0` is 6 << 16 | 1 << 8."""
+    """LINUX_VERSION_CODE of the running kernel: `6.1.192` is 6 << 16 | 1 << 8 | 192."""
     numbers = []
     for part in uname_release(task).replace("-", ".").replace("+", ".").split("."):
         if not part.isdigit():

@@ -2,8 +2,10 @@
 
 import pytest
 
+import simkernel
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDWR
 from arch.architecture import get, names
+from bpf.loader.externs import kernel_version
 from simkernel.fs.testing import Libc
 
 VERSIONS = ("3.20-rfc", "4.1", "4.10", "4.17", "5.4", "5.10", "5.15", "6.1", "6.12", "7.2")
@@ -74,3 +76,21 @@ def test_stat_layouts_hold_what_was_put_in():
             values = {field: (i + 1) * 3 for i, (_, _, field) in enumerate(record.rows)}
             for order in ("little", "big"):
                 assert record.unpack(record.pack(values, order), order) == values
+
+
+@pytest.mark.parametrize(
+    "kernel, release, code",
+    [
+        ("5.10", "5.10.262", 0x050AFF),
+        ("6.1", "6.1.192", 0x0601C0),
+        ("6.12", "6.12.117", 0x060C75),
+        ("7.2", "7.2.13", 0x07020D),
+    ],
+)
+def test_the_stable_release_that_is_compared_with(kernel, release, code):
+    """uname -r, /proc/version and what programs see as LINUX_KERNEL_VERSION; a release that is asked for by number is that."""
+    for text, wanted in ((kernel, release), (f"{kernel}.7", f"{kernel}.7")):
+        session = simkernel.boot(kernel=text).session
+        assert session.read_file("/proc/sys/kernel/osrelease").decode() == wanted + "\n"
+        assert session.read_file("/proc/version").decode().startswith(f"Linux version {wanted} ")
+        assert kernel_version(session.task) == (code if text == kernel else code & 0xFFFF00 | 7)
