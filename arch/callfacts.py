@@ -32,6 +32,7 @@ class CallFacts:
     # What the register of the result holds while the way into a call is watched: -ENOSYS, the first argument, or the number (and
     # -ENOSYS from there on).
     result_before: Literal["error", "argument", "number"] = "error"
+    child_ends_call: bool = True  # a new task takes the way out of its call on which sys_exit fires
     generic_entry: bool = False  # CONFIG_GENERIC_ENTRY: system calls can be dispatched to user space
     has_soft_dirty: bool = False  # HAVE_ARCH_SOFT_DIRTY: a bit of each page says whether it was written
     vdso_sigreturn: bool = False  # user dispatch lets the calls of the vDSO pass that return from signals

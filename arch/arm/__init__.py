@@ -132,6 +132,7 @@ ARCHITECTURE = Architecture(
         audit_arch=0x40000028,
         old_ptrace_requests=True,
         ipc_version=True,
+        child_ends_call=False,
         pads_statfs64=True,
     ),
     elf_machine=40,  # EM_ARM

@@ -178,6 +178,7 @@ ARCHITECTURE = Architecture(
         audit_arch=0xC00000B7,
         sysemu_since="5.3",
         result_before="argument",
+        child_ends_call=False,
     ),
     elf_machine=183,  # EM_AARCH64
     elf_class=2,

@@ -174,6 +174,7 @@ ARCHITECTURE = Architecture(
         has_soft_dirty=True,
         generic_entry=True,
         result_before="number",
+        child_ends_call=False,
         ipc_third_is_timeout=True,
         ipc_mode_is_wide=True,
         has_numa=False,

@@ -96,12 +96,14 @@ def finish_task_switch(k: KernelFace, prev: int) -> int:
 def schedule_tail(k: KernelFace, prev: int) -> Body:
     """The first thing a new task does."""
     yield k.call("finish_task_switch", prev)
-    task = k.current
+    task, forked = k.current, k.current.forked
     if task.set_child_tid and task.mm is not None:
         with contextlib.suppress(KernelError):
             k.usercopy.put_user(task.set_child_tid, 4, k.tasks.vnr(task.pid))
     if k.syscalls.strace is not None and task.forked:
         k.syscalls.strace.forked(task)
+    if forked and k.arch.calls.child_ends_call:
+        k.trace("sys_exit", task.regs, 0)
     # A traced child stops before its first instruction.
     if task.ptracer is not None and task.mm is not None and task.work:
         yield k.call("exit_to_user_mode_loop", task.regs, 0)

@@ -12,7 +12,7 @@ from simkernel.kernel.calls.posix_timers import exit_itimers
 from simkernel.kernel.exec_creds import bprm_creds
 from simkernel.kernel.exec_open import interpreter, opened
 from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
 from simkernel.kernel.security import ask, may, prepare_creds, tell_subject
@@ -144,6 +144,16 @@ def alloc_bprm_6_8(k: KernelFace, fd: int, filename: int, flags: int) -> Body:
     "int bprm_execve(struct linux_binprm *bprm, int fd, struct filename *filename, int flags)", source="fs/exec.c"
 )
 def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int) -> Body:
+    """Under task->in_execve, which security hooks look at."""
+    task = k.current.addr
+    k.mirror.set_field(task, "task_struct", "in_execve", 1)
+    try:
+        return (yield from _try_formats(k, address, filename))
+    finally:
+        k.mirror.set_field(task, "task_struct", "in_execve", 0)
+
+
+def _try_formats(k: KernelFace, address: int, filename: int) -> Steps[int]:
     """Try the formats; #! scripts name another file, a few levels deep."""
     bprm = k.exec.at(address)
     task = k.current
