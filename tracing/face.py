@@ -92,6 +92,13 @@ class Timer(Protocol):
         """Forget it; harmless when it has run."""
 
 
+class PerfCgroup(Protocol):
+    """A control group for which perf counts."""
+
+    def contains_current(self) -> bool:
+        """The running task is in it, or below."""
+
+
 class TraceHost(Protocol):
     """The kernel as seen by tracing."""
 
@@ -246,6 +253,12 @@ class TraceHost(Protocol):
     # Tasks, for perf_event_open(pid).
     def find_task(self, pid: int) -> Hashable | None:
         """A token of the task with this pid that compares equal to current_task() while it runs."""
+
+    def perf_cgroup(self, fd: int) -> PerfCgroup:
+        """The control group of a directory's descriptor.  EBADF; ENOENT where it has no controller perf_event."""
+
+    def perf_cgroup_id(self) -> int:
+        """Of the running task's group with that controller."""
 
     def namespace_files(self, task: Hashable) -> list[tuple[int, int]]:
         """Device and inode of /proc/PID/ns/: net, uts, ipc, pid, user, mnt, cgroup."""

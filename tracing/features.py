@@ -83,6 +83,7 @@ class Features:
     uprobe_without_symbols: bool = since("6.2", "b26a124cbfa8: the types symbol and symstr are not for uprobes")
     probe_type_char: bool = since("6.4", "8478cca1e3ab: the type char in probe events")
     string_type_message: bool = since("6.7", "8c427cc2fa73: an error in the log for $comm of another type")
+    pid_chunks: bool = since("5.16", "6954e415264e: a set of pids is not a bitmap")
     touched_functions: bool = since("6.4", "e11b521a7b69: touched_functions")
     args_need_entry: bool = since(
         "6.5", "18b1e870a496: $argN elsewhere than at a function's ends has an error of its own"

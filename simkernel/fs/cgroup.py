@@ -58,6 +58,9 @@ class Cgroup(Dir):
         self.threaded = self.removed = False
         self.freeze = self.frozen_told = False
         self.enabled: set[str] = set()  # cgroup.subtree_control
+        # The controller perf_event, which no file names: a group has it once cgroup.subtree_control of one above was changed.
+        self.has_perf: bool = parent is None or parent.gives_perf
+        self.gives_perf: bool = parent is not None and self.has_perf
         self.css: dict[str, Css] = {}
         self.time_ns = [0, 0]  # of tasks that were here or below: all of it, in user mode
         for file in self._files():
@@ -188,6 +191,9 @@ class Cgroup(Dir):
         if enable:
             self._vet_enable(enable)
         self.enabled = (self.enabled | enable) - disable
+        if self.has_perf and (enable or disable):  # cgroup_propagate_control()
+            for group in self.below():
+                group.has_perf = group.gives_perf = True
         for group in self.subgroups.values():
             for controller in self.groups.controllers.values():
                 if controller.name in enable and controller.name in group.available():

@@ -264,15 +264,16 @@ class BpfSide(ABC):
 
     def _published_group(self, file: File) -> int:
         """The struct cgroup of a group's directory.  EBADF."""
-        group = self._group_of(file)
+        group = self.cgroup_of_file(file)
         self.k.vfs.cgroups.publish(group)
         return group.addr
 
     def fd_cgroup(self, fd: int) -> Cgroup:
         """EBADF for what is no directory of a group."""
-        return self._group_of(self.k.vfs.fget(fd))
+        return self.cgroup_of_file(self.k.vfs.fget(fd))
 
-    def _group_of(self, file: File) -> FsCgroup:
+    def cgroup_of_file(self, file: File) -> FsCgroup:
+        """EBADF for what is no directory of a group."""
         inode = file.f_inode
         if not isinstance(inode, PseudoInode) or not isinstance(inode.node, FsCgroup):
             raise KernelError(EBADF, "not a control group")

@@ -9,9 +9,10 @@ import ctypes
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 
+from arch.abi.errno import ENOENT
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.ctype import FuncDecl
-from arch.errors import Fault
+from arch.errors import Fault, KernelError
 from arch.memory import Memory
 from arch.mmu import UserMemory
 from arch.native.handler import NativeHandler
@@ -45,6 +46,7 @@ from tracing.face import (
     TRACE_FLAG_NMI,
     TRACE_FLAG_PREEMPT_RESCHED,
     TRACE_FLAG_SOFTIRQ,
+    PerfCgroup,
     ProbeHandler,
     ReturnHandler,
 )
@@ -178,6 +180,17 @@ class Host(BpfSide):
     def find_task(self, pid: int) -> Hashable | None:
         """find_task_by_vpid()."""
         return self.k.tasks.find(pid)
+
+    def perf_cgroup(self, fd: int) -> PerfCgroup:
+        """css_tryget_online_from_dir() of perf_event.  EBADF, ENOENT."""
+        group = self.cgroup_of_file(self.k.vfs.fget(fd))
+        if group.removed or not group.has_perf:
+            raise KernelError(ENOENT, "no controller perf_event there")
+        return group
+
+    def perf_cgroup_id(self) -> int:
+        """Of the nearest group above the running task that has the controller."""
+        return next(group.id for group in self.k.vfs.cgroups.of(self.k.current).up() if group.has_perf)
 
     def namespace_files(self, task: Hashable) -> list[tuple[int, int]]:
         """perf_event_namespaces(): the inodes on nsfs, in the order of perf's indices."""

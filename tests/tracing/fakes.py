@@ -6,7 +6,7 @@ import heapq
 from functools import cache
 
 import arch.architecture as architecture
-from arch.abi.errno import EAGAIN, EINVAL, ENOENT
+from arch.abi.errno import EAGAIN, EBADF, EINVAL, ENOENT
 from arch.abi.version import NEWEST, KernelVersion
 from arch.errors import KernelError
 from arch.memory import FlatMemory
@@ -163,6 +163,12 @@ class FakeHost:
 
     def set_return_handler(self, handler, native=None):
         self.return_handler = handler
+
+    def perf_cgroup(self, fd):
+        raise KernelError(EBADF, "no control groups")
+
+    def perf_cgroup_id(self):
+        return 1
 
     def namespace_files(self, task):
         return [(4, 0xF0000000 + index) for index in range(7)]

@@ -65,11 +65,14 @@ def test_every_operation_on_files():
 
 
 @pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
-@pytest.mark.parametrize("name", ["raw_pages", "ns_records", "perf_groups", "perf_tasks", "perf_chains"])
+@pytest.mark.parametrize(
+    "name", ["raw_pages", "ns_records", "perf_groups", "perf_cgroups", "perf_tasks", "perf_chains"]
+)
 def test_programs(name):
     """raw_pages.c: pages of the ring buffer, and who waits for them how long.  ns_records.c: perf's records of namespaces.
 
-    perf_groups.c: groups, inheritance, ioctls, mappings of perf events.  perf_tasks.c: its records of tasks, mappings and programs.
+    perf_groups.c: groups, inheritance, ioctls, mappings of perf events.  perf_cgroups.c: events of control groups.
+    perf_tasks.c: its records of tasks, mappings and programs.
     perf_chains.c: where the kernel's part of a call chain begins, and who is on it.
     """
     machine = simkernel.boot()

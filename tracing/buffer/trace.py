@@ -128,6 +128,13 @@ class TraceArray(Columns, Shared):
             self.expanded = True
             self.board.expand_first()
 
+    def expand_itself(self) -> None:
+        """tracing_set_tracer(): this buffer, and from then on all count as expanded."""
+        if self.name:
+            self.expanded = True
+        else:
+            self.expand()
+
     def write(self, data: bytes, reserved: RingBuffer | None = None) -> bool:
         """Put one record into this CPU's buffer and wake the readers of trace_pipe; False if that is not recording, or full.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import EBUSY, EINVAL, ENOMEM
+from arch.abi.errno import EBUSY, EINVAL, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.cstring import kstrto
 from arch.errors import KernelError
@@ -155,7 +155,7 @@ class ArrayFiles:
         def write(data: bytes) -> None:
             if first is not None:
                 first()
-            store(parse_pids(data, tasks))
+            store(parse_pids(data, tasks, EPERM if self.board.features.pid_chunks else EINVAL))
 
         def store(pids: set[int]) -> None:
             tasks.replace(pids)
@@ -242,7 +242,7 @@ class ArrayFiles:
 
     def set_tracer(self, data: bytes) -> None:
         """A name to current_tracer.  EINVAL."""
-        self.array.expand()
+        self.array.expand_itself()
         self.array.set_tracer(word(data[:100]))
 
     def cpumask_text(self) -> str:

@@ -122,13 +122,17 @@ class PerfCore:
         if flags & PERF_FLAG_PID_CGROUP and (pid == -1 or cpu == -1):
             raise KernelError(EINVAL, "a cgroup event needs a CPU")
         group = self.fd(group_fd) if group_fd != -1 else None
-        if flags & PERF_FLAG_PID_CGROUP:
-            raise KernelError(EBADF, "no cgroup events")
-        task = self._task(pid)
+        task = None if flags & PERF_FLAG_PID_CGROUP else self._task(pid)
         leader = group.leader if group is not None and not flags & PERF_FLAG_FD_NO_GROUP else None
         if task is not None and leader is not None and leader.attr.flag("inherit") != attr.flag("inherit"):
             raise KernelError(EINVAL, "the group leader differs in inherit")
         event = self.create(attr, task, cpu, pid)
+        if flags & PERF_FLAG_PID_CGROUP:
+            try:
+                self._connect(event, pid, leader)
+            except KernelError:
+                event.release()
+                raise
         if not self._permitted(attr, task, privileged):
             event.release()
             raise KernelError(EACCES, "of another's task, or of a CPU, without privilege")
@@ -139,6 +143,19 @@ class PerfCore:
             event.release()
             raise
         return event
+
+    def _connect(self, event: PerfEvent, fd: int, leader: PerfEvent | None) -> None:
+        """perf_cgroup_connect(): count only for tasks of a control group.  EBADF, EINVAL, ENOENT."""
+        event.cgroup = self.host.perf_cgroup(fd)
+        self.follow(event)
+        if leader is not None and leader.cgroup is not event.cgroup:
+            raise KernelError(EINVAL, "the group leader is of another control group")
+
+    def follow(self, event: PerfEvent) -> None:
+        """Its time is that of tasks."""
+        if not self.sources.followers:
+            self.running_task = self.host.current_task()
+        self.sources.follow(+1)
 
     def _permitted(self, attr: PerfAttr, task: Hashable | None, privileged: bool) -> bool:
         """perf_check_permission() of a task; find_get_context() of a CPU."""
@@ -191,9 +208,7 @@ class PerfCore:
         self.next_id += 1
         self.events[event.id] = event
         if task is not None:
-            if not self.sources.followers:
-                self.running_task = self.host.current_task()
-            self.sources.follow(+1)
+            self.follow(event)
         if any(attr.flag(name) for name in SIDE_BAND):
             self.side_band.append(event)
             self.sources.describe(True)
@@ -247,7 +262,7 @@ class PerfCore:
         event.freed = True
         if self.events.pop(event.id, None) is not None:
             self.host.mem.charge(-PERF_EVENT_SIZE)
-            if event.tasks is not None:
+            if event.follows:
                 self.sources.follow(-1)
         for number, users in self.sw_users.items():
             if event in users:
@@ -350,7 +365,7 @@ class PerfCore:
     def task_switch(self, previous: Hashable, following: Hashable) -> None:
         """The kernel may tell of context switches: then task events' times count only while their task runs."""
         for event in self.events.values():
-            if event.tasks is not None:
+            if event.follows:
                 event.update_time()
         self.running_task = following
         self.knows_switches = True
@@ -417,7 +432,12 @@ class PerfCore:
         """PERF_RECORD_SWITCH of a task's events, PERF_RECORD_SWITCH_CPU_WIDE of a CPU's: out, and in."""
         order = self.board.order
         for event in tuple(self.side_band):
-            if not event.attr.flag("context_switch") or not event.enabled or event.cpu not in (-1, self.host.cpu_id()):
+            if (
+                not event.attr.flag("context_switch")
+                or not event.enabled
+                or (event.cgroup is not None and not event.cgroup.contains_current())
+                or event.cpu not in (-1, self.host.cpu_id())
+            ):
                 continue
             for own, other, out in ((leaving, coming, True), (coming, leaving, False)):
                 misc = PERF_RECORD_MISC_SWITCH_OUT if out else 0

@@ -28,7 +28,7 @@ from arch.native.block import Word
 from arch.native.slots import slot_address
 from arch.tracefacts import Names
 from tracing.board import Board
-from tracing.face import AttachedProgram, Timer, UserSpaces
+from tracing.face import AttachedProgram, PerfCgroup, Timer, UserSpaces
 from tracing.perf.attr import PerfAttr
 from tracing.perf.ring import HEADER_SIZE, HEADER_SIZE_5_12, PerfBuffer
 from tracing.perf.sample import Format, Sample, user_mode
@@ -71,6 +71,7 @@ class PerfEvent:
         self.id = event_id
         self.format = Format(core.board, attr, event_id)
         self.tasks: set[Hashable] | None = None if task is None else {task}
+        self.cgroup: PerfCgroup | None = None  # only its tasks count
         self.first = task  # all others are inherited
         self.cpu = cpu
         self.enabled = not attr.disabled
@@ -141,16 +142,27 @@ class PerfEvent:
             return False
         if self.cpu >= 0 and self.cpu != self.host.cpu_id():
             return False
+        if self.cgroup is not None and not self.cgroup.contains_current():
+            return False
         return self.tasks is None or self.host.current_task() in self.tasks
+
+    @property
+    def follows(self) -> bool:
+        """Its time is that of tasks."""
+        return self.tasks is not None or self.cgroup is not None
+
+    def _runs(self) -> bool:
+        """Since the last look it was on the CPU."""
+        if self.cgroup is not None:
+            return self.cgroup.contains_current()
+        return self.tasks is None or self.core.running_task in self.tasks or not self.core.knows_switches
 
     # Time: a task's event runs while the task does; the kernel says so through PerfCore.task_switch().
 
     def update_time(self) -> None:
         """perf_event_update_time(): time enabled and running, in ns, up to now."""
         now = self.host.now_ns()
-        if self.enabled and (
-            self.tasks is None or self.core.running_task in self.tasks or not self.core.knows_switches
-        ):
+        if self.enabled and self._runs():
             self.time_enabled += now - self.time_mark
             self.time_running += now - self.time_mark
         self.time_mark = now
@@ -244,6 +256,7 @@ class PerfEvent:
             words[n.SLEEPERS], words[n.TOLD] = self.host.sleepers(self.waiters)
             words[n.TAKES] = (attr.type, attr.config) == (PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT)
             words[n.KNOWN] = not attr.sample_type & ~n.KNOWN_PARTS and not attr.flag("inherit") and self.clock is None
+            words[n.KNOWN] = words[n.KNOWN] and self.cgroup is None
             words[n.TYPE], words[n.ID] = attr.sample_type, self.id
             words[n.WAKEUP] = 0 if attr.flag("watermark") else attr.wakeup
             words[n.NONE], words[n.IP], words[n.IP_SIZE] = id(None), ip.offset, ip.size

@@ -175,7 +175,7 @@ class Format:
             out += self.registers(regs, self.attr.sample_regs_intr)
         for bit in (PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP, PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE):
             if kind & bit:
-                out += struct.pack(order + "Q", 0)
+                out += struct.pack(order + "Q", self.board.host.perf_cgroup_id() if bit == PERF_SAMPLE_CGROUP else 0)
         if kind & PERF_SAMPLE_AUX:
             out += struct.pack(order + "Q", 0)
         return out

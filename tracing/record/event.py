@@ -554,6 +554,6 @@ GENERIC_FIELDS = (
     Field("int", "common_cpu", 0, 4, True, 7),
     Field("int", "CPU", 0, 4, True, 7),
     Field("int", "cpu", 0, 4, True, 7),
-    Field("char *", "COMM", 0, 8, True, 6),
-    Field("char *", "comm", 0, 8, True, 6),
+    Field("char *", "COMM", 0, 0, True, 6),
+    Field("char *", "comm", 0, 0, True, 6),
 )

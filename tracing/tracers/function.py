@@ -298,20 +298,22 @@ def enabled_line(name: str, users: list[str], ends: Mapping[str, str], width: in
     return f"{name} ({len(users)}){' R' if SAVES_REGS.intersection(users) else '':{width}}{end}\n"
 
 
-def parse_pids(data: bytes, known: TaskSet) -> set[int]:
-    """trace_pid_write(): the pids known and those of this write, all or none.  EINVAL."""
+def parse_pids(data: bytes, known: TaskSet, beyond: int) -> set[int]:
+    """trace_pid_write(): the pids known and those of this write, all or none.  EINVAL; `beyond` for one beyond all pids."""
     pids = set(known.pids)
     for word in c_string(data).split():
         try:
-            pid = kstrto(word, 0, 64, False)
+            pid = kstrto(word, 0, 64, False) & 0xFFFFFFFF
         except KernelError:
             raise KernelError(EINVAL, f"not a pid: {word}") from None
         if pid >= PID_LIMIT:
-            raise KernelError(EINVAL, f"no such pid: {word}")
+            raise KernelError(beyond, f"no such pid: {word}")
         pids.add(pid)
     return pids
 
 
 def pids_text(pids: TaskSet, nothing: str = "") -> str:
     """One pid a line, ascending.  Where a file has a word for none, Linux shows it for PID_MAX_LIMIT, too."""
-    return "".join(nothing if nothing and pid == PID_MAX_LIMIT else f"{pid}\n" for pid in pids) or nothing
+    return "".join(nothing if nothing and pid == PID_MAX_LIMIT else f"{pid}\n" for pid in pids) or (
+        "" if pids.on else nothing
+    )
