@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EBADF, EINVAL, EISDIR, EOVERFLOW, EPIPE, ESPIPE, EXDEV  # fmt: skip
+from arch.abi.errno import EBADF, EFBIG, EINVAL, EISDIR, EOVERFLOW, EPIPE, ESPIPE, EXDEV  # fmt: skip
 from arch.abi.fcntl import O_APPEND, O_NONBLOCK
 from arch.abi.limits import MAX_RW_COUNT, S64_MAX, U64_MAX
 from arch.abi.signal import SIGPIPE
@@ -176,7 +176,9 @@ def sys_copy_file_range(
         return -EINVAL
     if in_pos >= source.f_inode.i_size:
         return 0
-    length = min(length, source.f_inode.i_size - in_pos)
+    if out_pos >= dest.f_inode.i_sb.s_maxbytes:  # generic_write_check_limits()
+        return -EFBIG
+    length = min(length, source.f_inode.i_size - in_pos, dest.f_inode.i_sb.s_maxbytes - out_pos)
     if source.f_inode is dest.f_inode and in_pos < out_pos + length and out_pos < in_pos + length:
         return -EINVAL
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, out_pos, min(length, MAX_RW_COUNT))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from arch.abi.errno import EAGAIN, EBADF, EINVAL, ESPIPE
 from arch.abi.fcntl import O_APPEND, O_NONBLOCK, RWF_NOWAIT
-from arch.abi.limits import IOV_MAX, PAGE_SHIFT
+from arch.abi.limits import IOV_MAX, PAGE_SHIFT, PAGE_SIZE
 from arch.abi.poll import POLLIN
 from arch.abi.stat import S_IFMT, S_IFSOCK
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.copy import kernel_read, kernel_write
 from simkernel.fs.face import FsKernel
@@ -109,7 +110,27 @@ def sys_vmsplice(k: FsKernel, fd: int, uiov: int, nr_segs: int, flags: int) -> B
     ret = yield from (wait_for_room if writing else _ipipe_prep)(k, pipe, quick)
     if ret <= 0:
         return ret
-    return (yield from sync_iter(k, file, "pipe_write" if writing else "pipe_read", segments, 0, RWF_NOWAIT))
+    if not writing:
+        return (yield from sync_iter(k, file, "pipe_read", segments, 0, RWF_NOWAIT))
+    done = iter_to_pipe(k, pipe, segments)
+    if done > 0:
+        yield k.wake(pipe.rd_wait)
+    return done
+
+
+def iter_to_pipe(k: FsKernel, pipe: Pipe, segments: list[tuple[int, int]]) -> int:
+    """What lies in one page of memory takes a slot of the pipe.  How many bytes; EFAULT, ENOMEM where there are none."""
+    done = 0
+    for addr, size in segments:
+        end = addr + size
+        while addr < end and not pipe.full:
+            part = min(end - addr, PAGE_SIZE - addr % PAGE_SIZE)
+            try:
+                pipe.add_pages([k.usercopy.copy_from_user(addr, part)])
+            except KernelError as refused:
+                return done or -refused.errno
+            addr, done = addr + part, done + part
+    return done
 
 
 def _has_splice_read(k: FsKernel, file: File) -> bool:

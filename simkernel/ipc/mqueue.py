@@ -20,6 +20,7 @@ from arch.abi.errno import (
     ENOENT,
     ENOMEM,
     ENOSPC,
+    ENOTSOCK,
     EPERM,
     ERESTARTSYS,
     ETIME,
@@ -53,18 +54,21 @@ from simkernel.kernel.calls.time import read_timespec64, timespec64
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import SignalStruct, Task, WaitQueue
+from simkernel.net.core.sock import Socket
+from simkernel.net.netlink.sock import NetlinkSock
 
 MQUEUE_MAGIC = 0x19800202
 FILENT_SIZE = 80
 MSG_MSG_WORDS = NODE_WORDS = 6  # sizeof(struct msg_msg), sizeof(struct posix_msg_tree_node), in words
 DIRENT_SIZE = 20  # bytes that the directory grows by
+NOTIFY_COOKIE_LEN, NOTIFY_WOKENUP, NOTIFY_REMOVED = 32, 1, 2  # linux/mqueue.h
 QUEUE_SIZE = 1024  # bytes of memory: a queue with its dentry
 
 
 class MqInode(Inode):
     """struct mqueue_inode_info: one queue."""
 
-    __slots__ = ("charged", "maxmsg", "messages", "msgsize", "notify", "receivers", "senders", "user")
+    __slots__ = ("charged", "maxmsg", "messages", "msgsize", "notify", "notify_sock", "receivers", "senders", "user")
 
     def __init__(self, k: IpcKernel, mode: int, maxmsg: int, msgsize: int) -> None:
         """mqueue_get_inode().  EMFILE: over RLIMIT_MSGQUEUE."""
@@ -80,6 +84,7 @@ class MqInode(Inode):
         self.messages: list[tuple[int, bytes]] = []  # (priority, text): highest first, then oldest
         self.senders, self.receivers = WaitQueue("mq-send"), WaitQueue("mq-receive")
         self.notify: tuple[SignalStruct, Task, int, int, int] | None = None  # whom, its task, how, signal, value
+        self.notify_sock: tuple[NetlinkSock, bytes] | None = None  # SIGEV_THREAD: where to, and the cookie
         self.i_fop = MQUEUE_FOPS
         self.i_size = FILENT_SIZE
 
@@ -193,9 +198,7 @@ def _poll(k: IpcKernel, file: File, queues: list[WaitQueue] | None) -> int:
 
 def _flush(k: IpcKernel, file: File) -> int:
     """mqueue_flush_file(): closing ends the process's notification."""
-    queue = _inode(file)
-    if queue.notify is not None and queue.notify[0] is k.current.signal:
-        queue.notify = None
+    _remove_notification(k, _inode(file))
     return 0
 
 
@@ -424,6 +427,34 @@ def _notify(k: IpcKernel, queue: MqInode) -> None:
     queue.notify = None
     if how == SIGEV_SIGNAL:
         k.signals.send(task, sig, SI_MESGQ, pid=k.current.tgid, uid=k.current.cred.uid, value=value)
+    _send_cookie(queue, NOTIFY_WOKENUP)
+
+
+def _send_cookie(queue: MqInode, code: int) -> None:
+    """set_cookie(), netlink_sendskb(): the C library's thread hears what was agreed, and why."""
+    if queue.notify_sock is not None:
+        sk, cookie = queue.notify_sock
+        queue.notify_sock = None
+        if not sk.released:
+            sk.hand_over(cookie[:-1] + bytes([code]))
+
+
+def _remove_notification(k: IpcKernel, queue: MqInode) -> None:
+    """remove_notification(), by the process that asked for it."""
+    if queue.notify is not None and queue.notify[0] is k.current.signal:
+        queue.notify = None
+        _send_cookie(queue, NOTIFY_REMOVED)
+
+
+def _notify_sock(k: IpcKernel, fd: int, cookie: int) -> tuple[NetlinkSock, bytes]:
+    """netlink_getsockbyfilp().  EFAULT, EBADF, ENOTSOCK, EINVAL."""
+    text = k.usercopy.copy_from_user(cookie, NOTIFY_COOKIE_LEN)
+    sock = k.vfs.fget(fd).private_data
+    if not isinstance(sock, Socket):
+        raise KernelError(ENOTSOCK)
+    if not isinstance(sock.sk, NetlinkSock):
+        raise KernelError(EINVAL)
+    return sock.sk, text
 
 
 @kernel_function(
@@ -492,8 +523,9 @@ def sys_mq_timedreceive_time64(k: IpcKernel, mqdes: int, u_msg: int, size: int, 
 
 @syscall("mq_notify", "mqd_t mqdes, const struct sigevent *u_notification", source="ipc/mqueue.c")
 def sys_mq_notify(k: IpcKernel, mqdes: int, notification: int) -> int:
-    """EBADF, EINVAL, EBUSY, EFAULT."""
+    """EBADF, EINVAL, EBUSY, EFAULT, ENOTSOCK."""
     value = how = sig = 0
+    where = None
     if notification:
         word = k.arch.word
         value = k.usercopy.get_user(notification, word)
@@ -501,15 +533,15 @@ def sys_mq_notify(k: IpcKernel, mqdes: int, notification: int) -> int:
         if how not in (SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD) or (how == SIGEV_SIGNAL and not 0 <= sig <= 64):
             return -EINVAL
         if how == SIGEV_THREAD:  # by a netlink socket of the C library
-            return -EBADF
+            where = _notify_sock(k, sig, value)
     _, queue = _queue_of(k, mqdes)
     if not notification:
-        if queue.notify is not None and queue.notify[0] is k.current.signal:
-            queue.notify = None
+        _remove_notification(k, queue)
         return 0
     if queue.notify is not None:
         return -EBUSY
     queue.notify = (k.current.signal, k.current.group_leader, how, sig, value)
+    queue.notify_sock = where
     return 0
 
 

@@ -348,7 +348,7 @@ class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
     __slots__ = (
-        "account", "addr", "advice", "anon", "asked", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops",
+        "account", "addr", "advice", "anon", "anon_chain", "asked", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "moved", "name", "ops",
         "pgoff", "policy", "private", "prot", "soft_dirty", "start", "userfault", "watcher",
     )  # fmt: skip
 
@@ -375,6 +375,10 @@ class Vma:
         self.ops: VmOperations | None = None
         self.dontfork = self.dontexpand = False
         self.anon = False  # anon_vma: a page of a file was copied for the owner
+        self.anon_chain: tuple[
+            object, ...
+        ] = ()  # anon_vma_chain of anonymous memory, its own anon_vma first: anon_vma.py
+        self.moved = 0  # bytes that mremap(2) took its pages down: what vm_pgoff still tells
         self.locked = False  # VM_LOCKED
         self.advice = 0  # VM_* that madvise(2) keeps
         self.account = bool(prot & 2) and not self.shared  # VM_ACCOUNT; stays when it is no longer writable
@@ -390,7 +394,7 @@ class Vma:
         return self.flags & MAP_TYPE in (MAP_SHARED, MAP_SHARED_VALIDATE)
 
     def continued_by(self, other: Vma) -> bool:
-        """can_vma_merge_after() of private anonymous memory: nothing tells the two apart."""
+        """can_vma_merge_after() of private anonymous memory: nothing tells the two apart but whose their pages are."""
         return (
             self.end == other.start
             and self.file is None is other.file
@@ -398,6 +402,7 @@ class Vma:
             and (self.prot, self.flags, self.name, self.locked) == (other.prot, other.flags, other.name, other.locked)
             and (self.advice, self.account, self.dontfork) == (other.advice, other.account, other.dontfork)
             and (self.userfault, self.watcher, self.policy) == (other.userfault, other.watcher, other.policy)
+            and self.moved == other.moved
             and not self.shared
         )
 
@@ -420,6 +425,7 @@ class Vma:
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
         new.may, new.ops, new.dontexpand, new.anon = self.may, self.ops, self.dontexpand, self.anon
+        new.anon_chain, new.moved = self.anon_chain, self.moved
         new.userfault, new.watcher, new.policy = self.userfault, self.watcher, self.policy
         new.locked, new.advice, new.account, new.soft_dirty = self.locked, self.advice, self.account, self.soft_dirty
         return new

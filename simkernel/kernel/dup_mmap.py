@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
 from arch.mmu import AddressSpace
+from simkernel.kernel.anon_vma import anon_vma_fork
 from simkernel.kernel.areas import VM_WIPEONFORK, VMA_SIZE, SharedAnonymous, Vma
 from simkernel.kernel.mm import Mm
 
@@ -47,6 +48,7 @@ def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
             continue
         copy = vma.clone(vma.start, vma.end)
         copy.locked, copy.userfault, copy.watcher = False, 0, None
+        anon_vma_fork(old, vma, copy)
         new.vmas.append(copy)
         new.starts.append(copy.start)
         if copy.file is not None:

@@ -13,6 +13,8 @@ from simkernel.kernel.task import Task
 from simkernel.kernel.usercopy import UserCopy
 
 ANY = 0xFFFFFFFF  # FUTEX_BITSET_MATCH_ANY
+FLAGS_SHARED = 1  # kernel/futex/futex.h; 0x10 since 6.7
+FUT_OFF_MMSHARED = 2
 
 
 class FutexWaiter:
@@ -52,18 +54,23 @@ class FutexBoard(Protocol):
     futexes: dict[Hashable, list[FutexWaiter]]
 
 
-def key_of(k: FutexBoard, addr: int) -> tuple[int, int]:
-    """get_futex_key(): the physical place, so that shared mappings meet.  EINVAL, EFAULT."""
+def key_of(k: FutexBoard, addr: int, flags: int = FLAGS_SHARED) -> tuple[int, int]:
+    """get_futex_key(): the physical place, so that shared mappings meet.  EINVAL, EFAULT.
+
+    A private futex's is its address, whatever lies there; a shared one's in private memory is another one (FUT_OFF_MMSHARED).
+    """
     if addr & 3:
         raise KernelError(EINVAL)
     mm = k.current.mm
-    if mm is None:
+    if mm is None or addr + 4 > mm.home.layout.task_size:
         raise KernelError(EFAULT)
+    if not flags & FLAGS_SHARED:
+        return (mm.addr, addr)
     k.usercopy.get_user(addr, 4)
     vma = mm.find(addr)
     if vma is not None and vma.shared:
         return (mm.pages[addr & ~4095], addr & 4095)
-    return (mm.addr, addr)
+    return (mm.addr, addr | FUT_OFF_MMSHARED)
 
 
 def queue_of(k: FutexBoard, key: Hashable) -> list[FutexWaiter]:

@@ -30,6 +30,7 @@ from arch.errors import KernelError
 from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_READ, PTE_WRITE, AddressSpace, UserMemory
+from simkernel.kernel.anon_vma import anon_vma_prepare, vma_merge, vma_merge_new
 from simkernel.kernel.areas import (
     VMA_SIZE,
     Frames,
@@ -190,6 +191,7 @@ class Mm(MmSlots):
         if vma.ops is not None and not vma.ops.splits():
             raise KernelError(EINVAL)
         self.home.charge(VMA_SIZE)
+        anon_vma_prepare(self, vma)
         upper = vma.clone(addr, vma.end)
         vma.end = addr
         index = bisect_right(self.starts, addr)
@@ -204,23 +206,25 @@ class Mm(MmSlots):
 
     def _merge_new(self, vma: Vma) -> None:
         """An area has just come; its struct, where it stays one of its own."""
-        self.merge_anonymous(vma)
+        self._join(vma, *vma_merge_new(self, vma, self._index(vma)))
         if self.home.events is not None and self.find(vma.start) is vma:
             self.home.events.area_made(self, vma, "vm_area_alloc")
 
     def merge_anonymous(self, vma: Vma) -> None:
-        """vma_merge() for the common case: equal neighbours of anonymous private memory become one area."""
-        index = self._index(vma)
-        for left in (index, index - 1):
-            if left < 0 or left + 1 >= len(self.vmas):
-                continue
-            a, b = self.vmas[left], self.vmas[left + 1]
-            if a.continued_by(b):
+        """Neighbours of anonymous private memory that became equal are one area."""
+        self._join(vma, *vma_merge(self, vma, self._index(vma)))
+
+    def _join(self, vma: Vma, before: Vma | None, after: Vma | None) -> None:
+        """The neighbours that an area becomes one with."""
+        for a, b in ((vma, after), (before, vma)):
+            if a is not None and b is not None:
+                index = self._index(b)
                 a.end = b.end
                 a.soft_dirty |= b.soft_dirty
+                a.anon_chain = a.anon_chain or b.anon_chain
                 self.home.mem.free(b.addr)
                 self.home.charge(-VMA_SIZE)
-                del self.vmas[left + 1], self.starts[left + 1]
+                del self.vmas[index], self.starts[index]
 
     def free_range(self, size: int, hint: int = 0) -> int:
         """get_unmapped_area(): top-down below mmap_base; the hint when that is free."""

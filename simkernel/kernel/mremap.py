@@ -8,6 +8,7 @@ from arch.abi.errno import EFAULT, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MREMAP_DONTUNMAP, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_WRITE
 from arch.errors import KernelError
+from simkernel.kernel.anon_vma import anon_vma_prepare
 from simkernel.kernel.areas import Vma, page_up
 from simkernel.kernel.mm import Mm
 
@@ -80,8 +81,10 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
         mm.split_at(old + old_size)
     vma = mm.find(old)
     assert vma is not None
+    anon_vma_prepare(mm, vma)
     moved = vma.clone(old, old + old_size)
     moved.start, moved.end = new, new + new_size
+    moved.moved = vma.moved + old - new if vma.anon_chain else 0
     mm.insert(moved)
     if moved.ops is not None:
         moved.ops.opened()
@@ -93,6 +96,8 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
             mm.soft_dirty.add(new + page - old)
     if not keep:
         mm.unmap(old, old_size)
+    if moved.file is None and not moved.shared:
+        mm.merge_anonymous(moved)
     return new
 
 

@@ -32,7 +32,7 @@ from simkernel.kernel.calls.futex_requeue import CMP_VALUE, TO_LOCK
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.clock import HRTIMER_MODE_ABS
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.futexes import ANY, FutexWaiter, enqueue, forget, key_of, wake
+from simkernel.kernel.futexes import ANY, FLAGS_SHARED, FutexWaiter, enqueue, forget, key_of, wake
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
@@ -47,7 +47,7 @@ def futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bits
     """Sleep while *uaddr == val.  EAGAIN, ETIMEDOUT, EINTR.  `until` is the monotonic time in ns, 0 for ever."""
     if k.version.at_least("6.7"):
         return (yield k.call("__futex_wait", uaddr, flags, val, until, bitset))
-    return (yield from _wait(k, uaddr, val, until, bitset))
+    return (yield from _wait(k, uaddr, flags, val, until, bitset))
 
 
 @kernel_function(
@@ -57,13 +57,13 @@ def futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bits
 )
 def __futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bitset: int) -> Body:
     """What futex_wait() and futex_wait(2) have in common."""
-    return (yield from _wait(k, uaddr, val, until, bitset))
+    return (yield from _wait(k, uaddr, flags, val, until, bitset))
 
 
-def _wait(k: KernelFace, uaddr: int, val: int, until: int, bitset: int) -> Body:
+def _wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bitset: int) -> Body:
     if not bitset:
         raise KernelError(EINVAL)
-    key = key_of(k, uaddr)
+    key = key_of(k, uaddr, flags)
     if k.usercopy.get_user(uaddr, 4) != val:
         raise KernelError(EAGAIN)
     waiter = FutexWaiter(k.current, key, bitset)
@@ -91,13 +91,13 @@ def futex_wake(k: KernelFace, uaddr: int, flags: int, nr_wake: int, bitset: int)
     """Wake sleepers; how many.  With FLAGS_STRICT none where none are asked for."""
     if not bitset:
         raise KernelError(EINVAL)
-    key = key_of(k, uaddr)
+    key = key_of(k, uaddr, flags)
     if flags & FLAGS_STRICT and not nr_wake:
         return 0
     return wake(k, key, max(nr_wake, 1), bitset)
 
 
-def _wake_op(k: KernelFace, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: int) -> int:
+def _wake_op(k: KernelFace, uaddr1: int, flags: int, uaddr2: int, nr1: int, nr2: int, encoded: int) -> int:
     """FUTEX_WAKE_OP: change the second word, wake the first, and the second when the comparison holds."""
     op, cmp = encoded >> 28 & 7, encoded >> 24 & 15
     oparg, cmparg = encoded >> 12 & 0xFFF, encoded & 0xFFF
@@ -107,7 +107,7 @@ def _wake_op(k: KernelFace, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encode
         oparg = 1 << (oparg & 31)
     if op > 4:
         raise KernelError(ENOSYS)
-    first, second = key_of(k, uaddr1), key_of(k, uaddr2)
+    first, second = key_of(k, uaddr1, flags), key_of(k, uaddr2, flags)
     old = k.usercopy.get_user(uaddr2, 4, signed=True)
     k.usercopy.put_user(uaddr2, 4, (oparg, old + oparg, old | oparg, old & ~oparg, old ^ oparg)[op])
     holds = (old == cmparg, old != cmparg, old < cmparg, old <= cmparg, old > cmparg, old >= cmparg)
@@ -131,33 +131,34 @@ def _do_futex(
     if op & FUTEX_CLOCK_REALTIME and command not in _with_realtime(k):
         raise KernelError(ENOSYS)
     val2 = utime & 0xFFFFFFFF
+    flags = 0 if op & FUTEX_PRIVATE_FLAG else FLAGS_SHARED
     if command in (FUTEX_WAIT, FUTEX_WAIT_BITSET):
         if command == FUTEX_WAIT:
             until = max(read_timespec(k, utime, size), 1) + k.clock.now_ns if utime else 0
         else:
             until = futex_deadline(k, utime, size, bool(op & FUTEX_CLOCK_REALTIME))
-        return (yield k.call("futex_wait", uaddr, 0, val, until, val3 if command == FUTEX_WAIT_BITSET else ANY))
+        return (yield k.call("futex_wait", uaddr, flags, val, until, val3 if command == FUTEX_WAIT_BITSET else ANY))
     if command in (FUTEX_WAKE, FUTEX_WAKE_BITSET):
         bitset = val3 if command == FUTEX_WAKE_BITSET else ANY
-        return (yield k.call("futex_wake", uaddr, 0, val, bitset))
+        return (yield k.call("futex_wake", uaddr, flags, val, bitset))
     if command == FUTEX_REQUEUE:
-        return (yield k.call("futex_requeue", uaddr, 0, uaddr2, val, val2, 0))
+        return (yield k.call("futex_requeue", uaddr, flags, uaddr2, val, val2, 0))
     if command == FUTEX_CMP_REQUEUE:
-        return (yield k.call("futex_requeue", uaddr, CMP_VALUE, uaddr2, val, val2, val3))
+        return (yield k.call("futex_requeue", uaddr, flags | CMP_VALUE, uaddr2, val, val2, val3))
     if command == FUTEX_CMP_REQUEUE_PI:
-        return (yield k.call("futex_requeue", uaddr, CMP_VALUE | TO_LOCK, uaddr2, val, val2, val3))
+        return (yield k.call("futex_requeue", uaddr, flags | CMP_VALUE | TO_LOCK, uaddr2, val, val2, val3))
     if command == FUTEX_WAIT_REQUEUE_PI:
         until = futex_deadline(k, utime, size, bool(op & FUTEX_CLOCK_REALTIME))
-        return (yield k.call("futex_wait_requeue_pi", uaddr, 0, val, until, ANY, uaddr2))
+        return (yield k.call("futex_wait_requeue_pi", uaddr, flags, val, until, ANY, uaddr2))
     if command == FUTEX_WAKE_OP:
-        return _wake_op(k, uaddr, uaddr2, val, val2, val3)
+        return _wake_op(k, uaddr, flags, uaddr2, val, val2, val3)
     if command in (FUTEX_LOCK_PI, FUTEX_LOCK_PI2):
         realtime = command == FUTEX_LOCK_PI or bool(op & FUTEX_CLOCK_REALTIME)
-        return (yield k.call("futex_lock_pi", uaddr, 0, futex_deadline(k, utime, size, realtime), 0))
+        return (yield k.call("futex_lock_pi", uaddr, flags, futex_deadline(k, utime, size, realtime), 0))
     if command == FUTEX_TRYLOCK_PI:
-        return (yield k.call("futex_lock_pi", uaddr, 0, 0, 1))
+        return (yield k.call("futex_lock_pi", uaddr, flags, 0, 1))
     if command == FUTEX_UNLOCK_PI:
-        return (yield k.call("futex_unlock_pi", uaddr, 0))
+        return (yield k.call("futex_unlock_pi", uaddr, flags))
     raise KernelError(ENOSYS)
 
 

@@ -11,6 +11,7 @@ from simkernel.kernel.calls.futex import FLAGS_STRICT
 from simkernel.kernel.calls.futex_pi import futex_deadline
 from simkernel.kernel.calls.futex_requeue import CMP_VALUE
 from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.futexes import FLAGS_SHARED
 from simkernel.kernel.kfunc import syscall
 
 FUTEX2_SIZE_U32, FUTEX2_PRIVATE = 2, 128
@@ -24,6 +25,10 @@ def _checked(flags: int, *values: int) -> None:
         raise KernelError(EINVAL)
 
 
+def _shared(flags: int) -> int:
+    return 0 if flags & FUTEX2_PRIVATE else FLAGS_SHARED
+
+
 @syscall(
     "futex_wake",
     "void *uaddr, unsigned long mask, int nr, unsigned int flags",
@@ -34,7 +39,7 @@ def sys_futex_wake(k: KernelFace, uaddr: int, mask: int, nr: int, flags: int) ->
     """How many were woken.  EINVAL, EFAULT."""
     k.cpus.charge_user()
     _checked(flags, mask)
-    return (yield k.call("futex_wake", uaddr, FLAGS_STRICT, nr, mask))
+    return (yield k.call("futex_wake", uaddr, FLAGS_STRICT | _shared(flags), nr, mask))
 
 
 @syscall(
@@ -52,7 +57,7 @@ def sys_futex_wait(k: KernelFace, uaddr: int, val: int, mask: int, flags: int, t
         if clockid not in (CLOCK_REALTIME, CLOCK_MONOTONIC):
             raise KernelError(EINVAL)
         until = futex_deadline(k, timeout, 8, clockid == CLOCK_REALTIME)
-    return (yield k.call("__futex_wait", uaddr, 0, val, until, mask))
+    return (yield k.call("__futex_wait", uaddr, _shared(flags), val, until, mask))
 
 
 @syscall(
@@ -75,4 +80,4 @@ def sys_futex_requeue(k: KernelFace, waiters: int, flags: int, nr_wake: int, nr_
     (value, first, kind, _), (_, second, other, _) = rows
     if kind != other:
         raise KernelError(EINVAL)
-    return (yield k.call("futex_requeue", first, CMP_VALUE, second, nr_wake, nr_requeue, value))
+    return (yield k.call("futex_requeue", first, CMP_VALUE | _shared(kind), second, nr_wake, nr_requeue, value))

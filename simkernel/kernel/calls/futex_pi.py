@@ -31,7 +31,7 @@ from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.futexes import FutexWaiter, PiLock, enqueue, forget, key_of
+from simkernel.kernel.futexes import FLAGS_SHARED, FutexWaiter, PiLock, enqueue, forget, key_of
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import timens_ktime_to_host
 from simkernel.kernel.task import Task
@@ -43,6 +43,7 @@ def take_lock(k: KernelFace, uaddr: int, lock: PiLock | None, task: Task, waiter
     if value & FUTEX_TID_MASK == me:
         raise KernelError(EDEADLK)
     if lock is not None or value & FUTEX_TID_MASK:
+        k.usercopy.put_user(uaddr, 4, value | FUTEX_WAITERS)  # whatever comes of it
         owner = lock.owner if lock is not None else k.tasks.find(value & FUTEX_TID_MASK)
         if owner is None or owner.exit_state:
             raise KernelError(ESRCH)
@@ -69,7 +70,7 @@ def lock_of(k: KernelFace, uaddr: int, key: Hashable) -> PiLock:
 )
 def futex_lock_pi(k: KernelFace, uaddr: int, flags: int, until: int, trylock: int) -> Body:
     """Become the owner, or wait for it.  EDEADLK, ESRCH, ETIMEDOUT, EAGAIN.  `until`: monotonic ns, 0 for ever."""
-    key = key_of(k, uaddr)
+    key = key_of(k, uaddr, flags)
     if take_lock(k, uaddr, k.pi_locks.get(key), k.current):
         return 0
     if trylock:
@@ -111,7 +112,7 @@ def _hand_on(lock: PiLock) -> Task:
 @kernel_function("int futex_unlock_pi(u32 *uaddr, unsigned int flags)", source="kernel/futex/pi.c", since="5.16")
 def futex_unlock_pi(k: KernelFace, uaddr: int, flags: int) -> int:
     """Give the lock to the next, or free it.  EPERM for who does not own it."""
-    key, value = key_of(k, uaddr), k.usercopy.get_user(uaddr, 4)
+    key, value = key_of(k, uaddr, flags), k.usercopy.get_user(uaddr, 4)
     if value & FUTEX_TID_MASK != k.tasks.vnr(k.current.pid):
         raise KernelError(EPERM)
     lock = k.pi_locks.get(key)
@@ -176,9 +177,9 @@ def sys_futex_waitv(k: KernelFace, waiters: int, count: int, flags: int, timeout
         kind, reserved = (int.from_bytes(raw[at + i : at + i + 4], order) for i in (16, 20))
         if reserved or kind & ~(FUTEX_32 | FUTEX_PRIVATE_FLAG) or not kind & FUTEX_32:
             raise KernelError(EINVAL)
-        asked.append((uaddr, value))
-    queued = [FutexWaiter(k.current, key_of(k, uaddr), 0xFFFFFFFF) for uaddr, _ in asked]
-    for uaddr, value in asked:
+        asked.append((uaddr, value, 0 if kind & FUTEX_PRIVATE_FLAG else FLAGS_SHARED))
+    queued = [FutexWaiter(k.current, key_of(k, uaddr, shared), 0xFFFFFFFF) for uaddr, _, shared in asked]
+    for uaddr, value, _ in asked:
         if k.usercopy.get_user(uaddr, 4) != value & 0xFFFFFFFF:
             raise KernelError(EAGAIN)
     for waiter in queued:

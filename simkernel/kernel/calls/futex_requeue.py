@@ -26,7 +26,7 @@ def futex_requeue(k: KernelFace, uaddr1: int, flags: int, uaddr2: int, nr_wake: 
     to_lock = bool(flags & TO_LOCK)
     if nr_wake < 0 or nr_requeue < 0 or (to_lock and (uaddr1 == uaddr2 or nr_wake != 1)):
         raise KernelError(EINVAL)
-    first, second = key_of(k, uaddr1), key_of(k, uaddr2)
+    first, second = key_of(k, uaddr1, flags), key_of(k, uaddr2, flags)
     if to_lock and first == second:
         raise KernelError(EINVAL)
     if flags & CMP_VALUE and k.usercopy.get_user(uaddr1, 4) != cmp:
@@ -84,7 +84,7 @@ def futex_wait_requeue_pi(
     """Sleep while *uaddr == val, then have the lock at uaddr2.  EINVAL, EAGAIN, ETIMEDOUT.  `until`: monotonic ns, 0 for ever."""
     if uaddr == uaddr2 or not bitset:
         raise KernelError(EINVAL)
-    second, key = key_of(k, uaddr2), key_of(k, uaddr)
+    second, key = key_of(k, uaddr2, flags), key_of(k, uaddr, flags)
     if k.usercopy.get_user(uaddr, 4) != val:
         raise KernelError(EAGAIN)
     if key == second:

@@ -23,9 +23,11 @@ def sys_process_madvise(k: KernelFace, pidfd: int, vec: int, vlen: int, behavior
         raise KernelError(EINVAL)
     vectors = user_vectors(k, vec, vlen)
     task, _ = k.pidfds.task(k, pidfd)
+    mm = task.mm
+    if task.exit_state:
+        raise KernelError(ESRCH)
     if behavior not in (MADV_COLD, MADV_PAGEOUT, MADV_WILLNEED):
         raise KernelError(EINVAL)
-    mm = task.mm
     if mm is None:
         raise KernelError(ESRCH)
     if not ptrace_may_access(k, task):

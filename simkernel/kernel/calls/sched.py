@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from arch.abi.capability import CAP_SYS_NICE
-from arch.abi.errno import E2BIG, EACCES, EBUSY, EINVAL, EPERM, ESRCH
+from arch.abi.errno import E2BIG, EACCES, EBUSY, EINVAL, EOPNOTSUPP, EPERM, ESRCH
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.resource import RLIMIT_NICE, RLIMIT_RTPRIO
 from arch.abi.sched import (
@@ -219,6 +219,8 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
     if policy < 0:
         policy, reset = task.policy, task.sched_reset_on_fork
     _check_attr(attr, policy)
+    if attr.flags & SCHED_FLAG_UTIL_CLAMP:  # no CONFIG_UCLAMP_TASK
+        raise KernelError(EOPNOTSUPP)
     _may_schedule(k, task, attr, policy, reset)
     if user:
         ask(k, "task_setscheduler", task.addr)

@@ -381,12 +381,12 @@ def kill_pid_info(k: KernelFace, sig: int, info: int, pid: int) -> int:
 @syscall("kill", "pid_t pid, int sig", source="kernel/signal.c")
 def sys_kill(k: KernelFace, pid: int, sig: int) -> Body:
     """Send a signal to a process, a group (negative, or 0 for one's own), or all (-1).  EINVAL, EPERM, ESRCH."""
-    if not 0 <= sig <= 64:
-        raise KernelError(EINVAL)
     if pid > 0:
         task = k.tasks.find(pid)
         if task is None:
             raise KernelError(ESRCH)
+        if not 0 <= sig <= 64:  # check_kill_permission()
+            raise KernelError(EINVAL)
         return (yield k.call("kill_pid_info", sig, 0, task.group_leader.addr))
     group = k.current.pgid if pid == 0 else k.tasks.real(-pid)
     targets = [
@@ -396,6 +396,8 @@ def sys_kill(k: KernelFace, pid: int, sig: int) -> Body:
     ]  # fmt: skip
     if not targets:
         raise KernelError(ESRCH)
+    if not 0 <= sig <= 64:
+        raise KernelError(EINVAL)
     results = []
     for task in targets:
         results.append((yield k.call("kill_pid_info", sig, 0, task.addr)))
@@ -403,11 +405,13 @@ def sys_kill(k: KernelFace, pid: int, sig: int) -> Body:
 
 
 def _tkill(k: KernelFace, tgid: int, pid: int, sig: int) -> int:
-    if pid <= 0 or not 0 <= sig <= 64:
+    if pid <= 0:
         raise KernelError(EINVAL)
     task = k.tasks.find(pid)
     if task is None or (tgid > 0 and task.tgid != tgid) or task.exit_state:
         raise KernelError(ESRCH)
+    if not 0 <= sig <= 64:  # check_kill_permission()
+        raise KernelError(EINVAL)
     may_signal(k, task, sig)
     return k.signals.send_thread(task, sig, SI_TKILL, pid=k.current.tgid, uid=k.current.cred.uid)
 

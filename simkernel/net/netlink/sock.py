@@ -47,7 +47,7 @@ from arch.abi.netlink import (
     NLMSG_MIN_TYPE,
     SOCKADDR_NL_SIZE,
 )
-from arch.abi.poll import POLLERR, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
+from arch.abi.poll import POLLERR, POLLIN, POLLOUT, POLLRDNORM, POLLWRBAND, POLLWRNORM
 from arch.abi.socket import (
     AF_NETLINK,
     MSG_DONTWAIT,
@@ -131,7 +131,7 @@ class NetlinkSock(Sock):
         self.memberships_: set[int] = set()
         self.has_groups = False  # netlink_realloc_groups(): a group was joined, perhaps left since
         self.peer_group = 0  # of connect()
-        self.congested = False
+        self.congested = self.released = False
         self.datagrams: list[
             tuple[bytes, int, int, Net, Who]
         ] = []  # (messages, who sent them: 0 is the kernel; group; where; pid, uid and gid of who sent them)
@@ -462,14 +462,15 @@ def netlink_poll(sk: NetlinkSock, queues: list[WaitQueue] | None) -> int:
     """datagram_poll()."""
     if queues is not None:
         queues.append(sk.wq)
-    return (POLLERR if sk.err else 0) | (POLLIN | POLLRDNORM if sk.datagrams else 0) | POLLOUT | POLLWRNORM
+    mask = (POLLERR if sk.err else 0) | (POLLIN | POLLRDNORM if sk.datagrams else 0)
+    return mask | POLLOUT | POLLWRNORM | POLLWRBAND
 
 
 @kernel_function("int netlink_release(struct socket *sock)", source="net/netlink/af_netlink.c")
 def netlink_release(k: NetKernel, sock: int) -> int:
     """The last descriptor is gone."""
     sk = netlink_sock(k, sock)
-    sk.state = TCP_CLOSE
+    sk.state, sk.released = TCP_CLOSE, True
     k.net.netlink.remove(sk)
     sk.free()
     return 0

@@ -48,8 +48,6 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
         other = find_other(k, sk.net, name, sk.type)
         if other.state != TCP_LISTEN or other.shutdown & RCV_SHUTDOWN:
             return -ECONNREFUSED
-        if sk.state != TCP_CLOSE:
-            return -EISCONN if sk.state == TCP_ESTABLISHED else -EINVAL
         if len(other.pending) <= other.backlog:
             break
         if flags & O_NONBLOCK:
@@ -57,6 +55,8 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
         ret = yield from sleep(k, other.wq, end)
         if ret < 0:
             return ret
+    if sk.state != TCP_CLOSE:
+        return -EISCONN if sk.state == TCP_ESTABLISHED else -EINVAL
     server = UnixSock(k, other.net, sk.type)
     ask(k, "unix_stream_connect", sk.addr, other.addr, server.addr)
     server.name = other.name

@@ -6,6 +6,7 @@ import struct
 
 from arch.abi.capability import CAP_SETGID, CAP_SETUID, CAP_SYS_ADMIN
 from arch.abi.errno import EINVAL, EPERM, ESRCH
+from arch.abi.limits import U32_MAX
 from arch.abi.socket import (
     MSG_CMSG_CLOEXEC,
     MSG_CTRUNC,
@@ -78,6 +79,8 @@ def _claimed(k: NetKernel, data: bytes) -> Ucred:
     if len(data) != UCRED_SIZE:
         raise KernelError(EINVAL, "size of struct ucred")
     pid, uid, gid = struct.unpack(("<" if k.mem.byteorder == "little" else ">") + "iII", data)
+    if U32_MAX in (uid, gid):
+        raise KernelError(EINVAL, "uid_valid()")
     me = k.current.cred
     honest = pid == k.current.tgid or k.capable(CAP_SYS_ADMIN)
     honest = honest and (uid in (me.uid, me.euid, me.suid) or k.capable(CAP_SETUID))

@@ -273,7 +273,7 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
     holder: Parcel | None = None
     refusal = 0
     while not refusal:
-        first, holder = _take_stream(sk, out, first, size, flags)
+        first, holder, passed = _take_stream(sk, out, first, size, flags)
         if len(out) >= wanted or holder is not None or (first is not None and not size):
             break
         if sk.parcels and (out or first is not None) and not flags & MSG_PEEK:
@@ -284,7 +284,7 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
             break
         elif flags & MSG_DONTWAIT:
             refusal = -EAGAIN
-        else:
+        elif not passed:
             refusal = yield from sleep(k, sk.wq, end, exclusive=True)
         if sk.judged and not out:
             return hear_judged(sk, message, size, flags)
@@ -299,8 +299,10 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
 
 def _take_stream(
     sk: UnixSock, out: bytearray, first: Parcel | None, size: int, flags: int
-) -> tuple[Parcel | None, Parcel | None]:
-    """Add to `out` what may be joined with what it has; the parcel that began it, and the last one if it has files."""
+) -> tuple[Parcel | None, Parcel | None, bool]:
+    """Add to `out` what may be joined with what it has; the parcel that began it, the last one if it has files, and
+    whether it ended where an urgent byte was that somebody has read: before 6.12 that looked as the end of the queue.
+    """
     if flags & MSG_PEEK:
         out.clear()
         first = None
@@ -315,6 +317,8 @@ def _take_stream(
         if parcel is None:
             if flags & MSG_PEEK or before is sk.oob:
                 break
+            if not sk.k.version.at_least("6.12"):
+                return first, None, True
             continue
         if first is not None and (len(out) >= size or (passes_cred(sk) and parcel.cred != first.cred)):
             break
@@ -329,8 +333,8 @@ def _take_stream(
         else:
             parcel.data = parcel.data[room:]
         if parcel.files:
-            return first, parcel
-    return first, None
+            return first, parcel, False
+    return first, None, False
 
 
 @kernel_function(
