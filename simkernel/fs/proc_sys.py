@@ -17,7 +17,7 @@ from bpf.versions.config import configured
 from simkernel.fs.constants import MAY_WRITE
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
-from simkernel.fs.sysctl_rows import ENTRIES, PAIRS, Entry, Value, check, parse
+from simkernel.fs.sysctl_rows import ENTRIES, PAIRS, Entry, Value, check, parse, taken
 from simkernel.kernel.body import Steps
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import Task
@@ -65,11 +65,7 @@ class Sysctl(dict[str, Any]):
                 self[other if name == one else one] = 0
         for hook in self.hooks.get(name, ()):
             hook(value)
-        if isinstance(value, int):
-            return len(text) - len(
-                text.lstrip().partition(text.split()[0])[2].lstrip()
-            )  # one number and the blanks behind it
-        return None
+        return taken(text) if isinstance(value, int) and not entry.whole else None
 
     def _ask_admin(self) -> None:
         """proc_dointvec_minmax_sysadmin(), proc_dointvec_minmax_bpf_restricted()."""
@@ -117,6 +113,24 @@ class SysctlFile(PseudoFile):
         if error:
             raise KernelError(-error, "a program of the control group forbids it")
         return new, position
+
+
+class NumbersFile(SysctlFile):
+    """One whose values are kept elsewhere: numbers of a range."""
+
+    in_pieces = False
+
+    def __init__(
+        self, table: Sysctl, name: str, read: Callable[[], Value], write: Callable[[Value], None], low: int, high: int,
+        mode: int = 0o644,
+    ) -> None:  # fmt: skip
+        def store(data: bytes) -> int | None:
+            text = data.decode("latin-1")
+            value = parse(text, read(), low, high)
+            write(value)
+            return taken(text) if isinstance(value, int) else None
+
+        super().__init__(table, name, lambda: f"{read()}\n", store, mode)
 
 
 class OpenSysctl(OpenText):

@@ -10,13 +10,16 @@ import re
 from collections.abc import Mapping
 
 from arch.abi.errno import EINVAL, EPERM
-from arch.abi.limits import S64_MAX, U32_MAX, U64_MAX
+from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
+from arch.abi.time import HZ
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
 
 Value = int | str
 NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+SECONDS = S32_MAX // HZ
+TAINT_FLAGS = (1 << 19) - 1
 LONG_MAX_HZ = S64_MAX // 250  # what a timeout in seconds may be
 
 MIN_HIGH_FRACTION = 8
@@ -43,6 +46,7 @@ class Entry:
     srcarch: str | None = None  # only where the kernel has this folder under arch/
     ignored: bool = False  # whatever is written is taken, and nothing changes
     admin: str = ""  # CAP_SYS_ADMIN: to "write" it, or for "all"
+    whole: bool = False  # proc_douintvec(): what stands behind the number is taken with it
     config: str | None = None  # only where the kernel is built with this option
 
 
@@ -69,6 +73,11 @@ def parse(text: str, old: Value, low: int, high: int) -> Value:
     return "\t".join(map(str, (values + [int(n) for n in numbers][len(values) :])[: len(numbers)]))
 
 
+def taken(text: str) -> int:
+    """How much of what was written is the first number and the blanks behind it."""
+    return len(text) - len(text.lstrip().partition(text.split()[0])[2].lstrip())
+
+
 # In the order in which /proc/sys lists them.
 # fmt: off
 ENTRIES = (
@@ -84,7 +93,7 @@ ENTRIES = (
     Entry("dev.mac_hid.mouse_button_emulation", 0, low=0, high=1, srcarch="x86"),
     Entry("dev.tty.ldisc_autoload", 1, low=0, high=1, since="5.1"),
     Entry("dev.tty.legacy_tiocsti", 0, low=0, high=1, since="6.2"),
-    Entry("fs.aio-max-nr", 65536, low=0),
+    Entry("fs.aio-max-nr", 65536, low=0, high=S64_MAX),
     Entry("fs.aio-nr", 0, 0o444),
     Entry("fs.dentry-negative", 0, low=0, high=1, since="7.2"),
     Entry("fs.dentry-state", "0\t0\t45\t0\t0\t0", mode=0o444),
@@ -110,9 +119,9 @@ ENTRIES = (
     Entry("fs.nr_open", 1048576, low=64),
     Entry("fs.overflowgid", 65534, low=0, high=65535),
     Entry("fs.overflowuid", 65534, low=0, high=65535),
-    Entry("fs.pipe-max-size", 1048576, low=0),
-    Entry("fs.pipe-user-pages-hard", 0, low=0, since="4.5"),
-    Entry("fs.pipe-user-pages-soft", 16384, low=0, since="4.5"),
+    Entry("fs.pipe-max-size", 1048576, low=0, high=1 << 31, whole=True),
+    Entry("fs.pipe-user-pages-hard", 0, low=0, high=S64_MAX, since="4.5"),
+    Entry("fs.pipe-user-pages-soft", 16384, low=0, high=S64_MAX, since="4.5"),
     Entry("fs.protected_fifos", 0, low=0, high=2, mode=0o600, since="4.19", until="5.18"),
     Entry("fs.protected_fifos", 0, low=0, high=2, since="5.18"),
     Entry("fs.protected_hardlinks", 1, low=0, high=1, mode=0o600, until="5.18"),  # 1 is Debian's, as is that of symlinks
@@ -145,7 +154,7 @@ ENTRIES = (
     Entry("kernel.core_file_note_size_limit", 4194304, low=4194304, high=16777216, since="6.12"),
     Entry("kernel.core_modes", "file\npipe\nsocket", mode=0o444, since="6.16"),
     Entry("kernel.core_pattern", "core"),
-    Entry("kernel.core_pipe_limit", 0, low=0),
+    Entry("kernel.core_pipe_limit", 0),
     Entry("kernel.core_sort_vma", 0, low=0, high=1, since="6.12"),
     Entry("kernel.core_uses_pid", 0),
     Entry("kernel.ctrl-alt-del", 1),
@@ -154,7 +163,7 @@ ENTRIES = (
     Entry("kernel.firmware_config.force_sysfs_fallback", 0, low=0, high=1, since="4.18"),
     Entry("kernel.firmware_config.ignore_sysfs_fallback", 0, low=0, high=1, since="4.18"),
     Entry("kernel.ftrace_dump_on_oops", 0),
-    Entry("kernel.ftrace_enabled", 1, low=0, high=1),
+    Entry("kernel.ftrace_enabled", 1),
     Entry("kernel.hardlockup_all_cpu_backtrace", 0, low=0, high=1, since="4.3"),
     Entry("kernel.hardlockup_panic", 0, low=0, high=1, since="4.3"),
     Entry("kernel.hardlockup_sys_info", "", since="7.2"),
@@ -238,8 +247,8 @@ ENTRIES = (
     Entry("kernel.sched_autogroup_enabled", 0, low=0, high=1),
     Entry("kernel.sched_cfs_bandwidth_slice_us", 5000, low=1),
     Entry("kernel.sched_child_runs_first", 0, until="6.6"),
-    Entry("kernel.sched_deadline_period_max_us", 4194304, low=100, high=U32_MAX, since="5.5"),
-    Entry("kernel.sched_deadline_period_min_us", 100, low=0, high=4194304, since="5.5"),
+    Entry("kernel.sched_deadline_period_max_us", 4194304, low=100, high=U32_MAX, since="5.5", whole=True),
+    Entry("kernel.sched_deadline_period_min_us", 100, low=0, high=4194304, since="5.5", whole=True),
     Entry("kernel.sched_latency_ns", 6000000, low=100_000, high=1_000_000_000, until="5.13"),
     Entry("kernel.sched_migration_cost_ns", 500000, low=0, until="5.13"),
     Entry("kernel.sched_min_granularity_ns", 750000, low=100_000, high=1_000_000_000, until="5.13"),
@@ -262,7 +271,7 @@ ENTRIES = (
     Entry("kernel.stack_tracer_enabled", 0),
     Entry("kernel.sysctl_writes_strict", 1, low=-1, high=1),
     Entry("kernel.sysrq", 0),
-    Entry("kernel.tainted", 0, admin="write"),
+    Entry("kernel.tainted", 0, low=0, high=S64_MAX, admin="write"),
     Entry("kernel.task_delayacct", 0, low=0, high=1, since="5.14", admin="write"),
     Entry("kernel.threads-max", 2048, low=20),
     Entry("kernel.timer_migration", 1, low=0, high=1),
@@ -273,7 +282,7 @@ ENTRIES = (
     Entry("kernel.unprivileged_userns_apparmor_policy", 1, mode=0o600, since="4.17"),
     Entry("kernel.unprivileged_userns_clone", 1),
     Entry("kernel.version", "", 0o444),
-    Entry("kernel.warn_limit", 0, low=0, high=U32_MAX, since="5.10"),  # as oops_limit
+    Entry("kernel.warn_limit", 0, low=0, high=U32_MAX, since="5.10", whole=True),  # as oops_limit
     Entry("kernel.watchdog", 1, low=0, high=1),
     Entry("kernel.watchdog_thresh", 10, low=0, high=60),
     Entry("net.core.bpf_jit_enable", 1, 0o644, 0, 2, admin="write", config="BPF_JIT"),
@@ -310,7 +319,7 @@ ENTRIES = (
     Entry("vm.extfrag_threshold", 500, low=0, high=1000),
     Entry("vm.hugetlb_optimize_vmemmap", 0, low=0, high=1, since="5.19"),
     Entry("vm.hugetlb_shm_group", 0),
-    Entry("vm.laptop_mode", 0),
+    Entry("vm.laptop_mode", 0, low=-SECONDS, high=SECONDS),
     Entry("vm.legacy_va_layout", 0, low=0),
     Entry("vm.lowmem_reserve_ratio", "256\t256\t32\t0\t0"),
     Entry("vm.max_map_count", DEFAULT_MAX_MAP_COUNT, low=0),
@@ -320,7 +329,7 @@ ENTRIES = (
     Entry("vm.min_free_kbytes", 1024, low=0),
     Entry("vm.min_slab_ratio", 5, low=0, high=100),
     Entry("vm.min_unmapped_ratio", 1, low=0, high=100),
-    Entry("vm.mmap_min_addr", 65536, low=0),
+    Entry("vm.mmap_min_addr", 65536, low=0, high=S64_MAX),
     Entry("vm.mmap_rnd_bits", 28, low=28, high=32, mode=0o600, since="4.5", srcarch="x86"),
     Entry("vm.mmap_rnd_compat_bits", 8, low=8, high=16, mode=0o600, since="4.5", srcarch="x86"),
     Entry("vm.movable_gigantic_pages", 0, low=0, high=1, since="7.2"),
@@ -333,13 +342,13 @@ ENTRIES = (
     Entry("vm.oom_kill_allocating_task", 0),
     Entry("vm.overcommit_kbytes", 0, low=0, high=U64_MAX),
     Entry("vm.overcommit_memory", 0, low=0, high=2),
-    Entry("vm.overcommit_ratio", 50, low=0),
+    Entry("vm.overcommit_ratio", 50),
     Entry("vm.page-cluster", 3, low=0),
     Entry("vm.page_lock_unfairness", 5, low=0, since="5.9"),
     Entry("vm.panic_on_oom", 0, low=0, high=2),
     Entry("vm.percpu_pagelist_fraction", 0, low=0, until="5.14"),
     Entry("vm.percpu_pagelist_high_fraction", 0, low=0, since="5.14"),
-    Entry("vm.stat_interval", 1),
+    Entry("vm.stat_interval", 1, low=-SECONDS, high=SECONDS),
     Entry("vm.stat_refresh", "", mode=0o600, since="4.8", ignored=True),
     Entry("vm.swappiness", 60, low=0, high=200),
     Entry("vm.unprivileged_userfaultfd", 0, low=0, high=1, since="5.2"),
@@ -372,6 +381,10 @@ def check(name: str, value: Value, old: Value, table: Mapping[str, Value]) -> Va
         if str(value)[:1] not in ("d", "D", "n", "N"):
             raise KernelError(EINVAL, "no order")
         return old
+    if name == "kernel.ns_last_pid" and int(value) > int(table["kernel.pid_max"]):
+        raise KernelError(EINVAL, "no pid is so large")
+    if name == "kernel.tainted":  # proc_taint(): never less
+        return int(old) | int(value) & TAINT_FLAGS
     if name == "kernel.auto_msgmni":
         return 0
     if name == "kernel.sched_rr_timeslice_ms" and int(value) <= 0:

@@ -27,12 +27,13 @@ from arch.abi.errno import (
     ETIMEDOUT,
 )
 from arch.abi.fcntl import O_ACCMODE, O_CLOEXEC, O_CREAT, O_EXCL, O_NONBLOCK
-from arch.abi.limits import NAME_MAX
+from arch.abi.limits import NAME_MAX, S32_MAX
 from arch.abi.mqueue import (
     DFLT_MSG,
     DFLT_MSGSIZE,
     HARD_MSGMAX,
     HARD_MSGSIZEMAX,
+    MIN_MSGSIZEMAX,
     MQ_PRIO_MAX,
     SI_MESGQ,
 )
@@ -45,8 +46,8 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fdtable import files_of, fs_of
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, Path, SuperBlock, inode_permission, to_str
-from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.pending import Pending
+from simkernel.fs.proc_sys import NumbersFile
 from simkernel.fs.vfs import FsType
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import MESSAGE_SIZE, MqNamespace, words
@@ -146,24 +147,26 @@ def install(k: IpcKernel) -> None:
     k.mqueue = MqNamespace(sb)
     where = vfs.proc_root.subdir("sys").subdir("fs").subdir("mqueue")
     for name in k.mqueue.limits:
-        where.add(
-            name,
-            PseudoFile(
-                lambda name=name: f"{k.mqueue.limits[name]}\n",  # type: ignore[misc]
-                lambda data, name=name: _store(k, name, data),  # type: ignore[misc]
-            ),
-        )
+        where.add(name, _limit_file(k, name))
 
 
-def _store(k: IpcKernel, name: str, data: bytes) -> None:
-    try:
-        value = int(data)
-    except ValueError:
-        raise KernelError(EINVAL, "not a number") from None
-    top = {"msg_max": HARD_MSGMAX, "msgsize_max": HARD_MSGSIZEMAX}.get(name, (1 << 31) - 1)
-    if not (0 if name == "queues_max" else 1) <= value <= top:
-        raise KernelError(EINVAL, "out of range")
-    k.mqueue.limits[name] = value
+# mq_sysctls: what each may be
+RANGES = {
+    "msg_max": (1, HARD_MSGMAX), "msg_default": (1, HARD_MSGMAX),
+    "msgsize_max": (MIN_MSGSIZEMAX, HARD_MSGSIZEMAX), "msgsize_default": (MIN_MSGSIZEMAX, HARD_MSGSIZEMAX),
+    "queues_max": (-1 - S32_MAX, S32_MAX),
+}  # fmt: skip
+
+
+def _limit_file(k: IpcKernel, name: str) -> NumbersFile:
+    limits = k.mqueue.limits
+    return NumbersFile(
+        k.vfs.sysctl,
+        f"fs.mqueue.{name}",
+        lambda: limits[name],
+        lambda value: limits.__setitem__(name, int(value)),
+        *RANGES[name],
+    )
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL
-from arch.abi.limits import PAGE_SIZE, S32_MAX
+from arch.abi.ipc import IPCMNI
+from arch.abi.limits import PAGE_SIZE, S32_MAX, U64_MAX
 from arch.errors import KernelError
 from simkernel.fs.nodes import PseudoFile
+from simkernel.fs.proc_sys import NumbersFile
+from simkernel.fs.sysctl_rows import Value, parse
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.msg import MsgQueue
 from simkernel.ipc.sem import SemArray
@@ -57,57 +60,68 @@ def install_proc(k: IpcKernel) -> None:
     for name, show in texts.items():
         where.add(name, PseudoFile(lambda show=show: show(k)))  # type: ignore[misc]
     sysctls = k.vfs.proc_root.subdir("sys").subdir("kernel")
-    for name in ("msgmax", "msgmnb", "msgmni", "shmmax", "shmall", "shmmni"):
-        sysctls.add(name, _number(k, name))
+    for name, high in HIGHEST.items():
+        sysctls.add(name, _number(k, name, high))
+    table = k.vfs.sysctl
     sysctls.add(
         "shm_rmid_forced",
-        PseudoFile(lambda: f"{k.ipc.shm_rmid_forced}\n", lambda data: set_rmid_forced(k, _value(data))),
+        NumbersFile(
+            table,
+            "kernel.shm_rmid_forced",
+            lambda: k.ipc.shm_rmid_forced,
+            lambda value: set_rmid_forced(k, int(value)),
+            0,
+            1,
+        ),
     )
     for name in ("msg", "sem", "shm"):
         sysctls.add(f"{name}_next_id", _next_id(k, name))
-    sysctls.add("sem", PseudoFile(lambda: "\t".join(map(str, k.ipc.sem_limits)) + "\n", lambda data: _set_sem(k, data)))
+    sysctls.add(
+        "sem",
+        NumbersFile(
+            table,
+            "kernel.sem",
+            lambda: "\t".join(map(str, k.ipc.sem_limits)),
+            lambda value: _set_sem(k, value),
+            -1 - S32_MAX,
+            S32_MAX,
+        ),
+    )
 
 
-def _value(data: bytes) -> int:
-    """The number that somebody wrote.  EINVAL."""
-    try:
-        value = int(data.split()[0])
-    except (ValueError, IndexError):
-        raise KernelError(EINVAL, "not a number") from None
-    if value < 0:
-        raise KernelError(EINVAL, "negative")
-    return value
+# ipc_sysctls: the largest of each
+HIGHEST = {
+    "msgmax": S32_MAX, "msgmnb": S32_MAX, "msgmni": IPCMNI, "shmmax": U64_MAX, "shmall": U64_MAX, "shmmni": IPCMNI,
+}  # fmt: skip
 
 
-def _number(k: IpcKernel, name: str) -> PseudoFile:
-    return PseudoFile(lambda: f"{_LIMITS[name][0](k)}\n", lambda data: _LIMITS[name][1](k, _value(data)))
+def _number(k: IpcKernel, name: str, high: int) -> NumbersFile:
+    values = vars(k.ipc)
+    return NumbersFile(
+        k.vfs.sysctl,
+        f"kernel.{name}",
+        lambda: int(values[name]),
+        lambda value: values.__setitem__(name, int(value)),
+        0,
+        high,
+    )
 
 
 def _next_id(k: IpcKernel, name: str) -> PseudoFile:
-    """What the next object is to be called, for those who restore processes."""
+    """What the next object is to be called, for those who restore processes: ipc_permissions() gives them what the mode does not show."""
 
     def ids() -> IpcIds[IpcObject]:
         return {"msg": k.ipc.msg, "sem": k.ipc.sem, "shm": k.ipc.shm}[name]
 
     def store(data: bytes) -> None:
-        value = _value(data)
-        if value > S32_MAX:
-            raise KernelError(EINVAL, "too large")
-        ids().next_id = value
+        ids().next_id = int(parse(data.decode("latin-1"), 0, 0, S32_MAX))
 
     return PseudoFile(lambda: f"{ids().next_id}\n", store, 0o444 if k.version.at_least("5.19") else 0o644)
 
 
-def _set_sem(k: IpcKernel, data: bytes) -> None:
-    try:
-        values = [int(word) for word in data.split()[:4]]
-    except ValueError:
-        raise KernelError(EINVAL, "not a number") from None
-    k.ipc.sem_limits[: len(values)] = values
-
-
-def _limit(name: str) -> tuple[Callable[[IpcKernel], int], Callable[[IpcKernel, int], None]]:
-    return lambda k: int(vars(k.ipc)[name]), lambda k, value: vars(k.ipc).__setitem__(name, value)
-
-
-_LIMITS = {name: _limit(name) for name in ("msgmax", "msgmnb", "msgmni", "shmmax", "shmall", "shmmni")}
+def _set_sem(k: IpcKernel, value: Value) -> None:
+    """proc_ipc_sem_dointvec().  EINVAL."""
+    limits = [int(word) for word in str(value).split()]
+    if not 0 <= limits[3] <= IPCMNI:
+        raise KernelError(EINVAL, "so many there cannot be")
+    k.ipc.sem_limits[:] = limits

@@ -14,9 +14,8 @@ from arch.abi.limits import S32_MAX, U32_MAX
 from arch.abi.time import HZ, USER_HZ
 from arch.errors import KernelError
 from arch.records import dataclass
-from simkernel.fs.sysctl_rows import Value, number, parse
+from simkernel.fs.sysctl_rows import SECONDS, Value, number, parse, taken
 
-SECONDS = S32_MAX // HZ  # what fits an int of jiffies
 WIDE = -(1 << 40), (1 << 40)  # a long whose size is looked at as something smaller
 MS_PER_JIFFY = 1000 // HZ
 
@@ -74,8 +73,7 @@ class Row:
             return value, len(text)
         if self.kind is Kind.LONG_PAST and value < 0:
             return old, len(text)
-        left = 0 if self.kind is Kind.WHOLE else len(text.lstrip().partition(text.split()[0])[2].lstrip())
-        return KEPT.get(self.kind, int)(value), len(text) - left
+        return KEPT.get(self.kind, int)(value), len(text) if self.kind is Kind.WHOLE else taken(text)
 
 
 def _ms(ms: int) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from arch.abi.limits import S32_MAX, U32_MAX
 from arch.abi.time import USER_HZ
-from simkernel.net.core.conf_row import SECONDS, WIDE, Kind, Row, flag, seconds, u8
+from simkernel.fs.sysctl_rows import SECONDS
+from simkernel.net.core.conf_row import WIDE, Kind, Row, flag, seconds, u8
 
 WHOLE, MS, TICKS, TEXT = Kind.WHOLE, Kind.MS, Kind.TICKS, Kind.TEXT
 MS_INT, TICKS_INT = Kind.MS_INT, Kind.TICKS_INT
