@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,6 +23,7 @@ class Row:
     samples: list[float]
     unit: str = "ns"
     peers: dict[str, list[float]] = field(default_factory=dict)
+    at: str = ""  # in a row of growth, how many there were; its peers are the same with fewer
 
     def ratios(self, peer: str) -> tuple[float, float, float]:
         """Ours over the peer's: of the minima, the lowest and the highest of the rounds."""
@@ -43,6 +45,24 @@ def report(rows: list[Row]) -> None:
     else:
         for row in rows:
             print(row.text())
+        print(plot([asdict(row) for row in rows if row.at]), end="")
+
+
+BAR = 40  # characters of the longest
+
+
+def plot(rows: list[dict[str, Any]]) -> str:
+    """Growth, as bars: for each row a line for each number of things, as long as what one of them costs then."""
+    out = []
+    for row in rows:
+        costs = {**{at: min(samples) for at, samples in row["peers"].items()}, row["at"]: min(row["samples"])}
+        most = max(costs.values())
+        out.append(f"{row['name']}, {row['unit']}")
+        for at, cost in costs.items():
+            out.append(
+                f"{at:>12} {'#' * max(1, round(cost / most * BAR)):<{BAR}} {f'{cost:,.0f}' if cost >= 100 else f'{cost:.3g}'}"
+            )
+    return "".join(f"{line}\n" for line in out)
 
 
 def cpu_ns(work: Callable[[], object]) -> float:

@@ -2,7 +2,7 @@
 
     python -m bench growth [--json]
 
-Each row is the price of one when there are many; its peer is the price of one when there are few.
+Each row is the price of one when there are many; its peers are the price of one when there are fewer.  Bars show how it grows.
 """
 
 from __future__ import annotations
@@ -90,22 +90,23 @@ def free_pages(count: int) -> float:
 
 
 ROWS = (
-    # name                                            measure        few  many    unit, divided by
-    ("a probe on an address with 1,000 others", same_address, 10, 1000, "us", 1e3),
-    ("a probe event on a function with 500 others", probe_events, 10, 500, "us", 1e3),
-    ("a program's start with 400 probes elsewhere", translation, 0, 400, "ms", 1e6),
-    ("a task beside 1,000 others", tasks, 10, 1000, "ms", 1e6),
-    ("a stack among 50,000 free pages", free_pages, 100, 50_000, "us", 1e3),
+    # name                                   measure        how many             unit, divided by
+    ("a probe on an address with others", same_address, (10, 100, 1000), "us", 1e3),
+    ("a probe event on a function with others, made and turned on", probe_events, (10, 100, 500), "us", 1e3),
+    ("a program's start with probes elsewhere", translation, (0, 100, 400), "ms", 1e6),
+    ("a task beside others", tasks, (10, 100, 1000), "ms", 1e6),
+    ("a stack among free pages", free_pages, (100, 5_000, 50_000), "us", 1e3),
 )
 
 
 def main() -> None:
-    """Print the rows."""
+    """Print the rows, and what they look like."""
     rows = []
-    for name, measure, few, many, unit, divisor in ROWS:
-        small, large = rounds(ROUNDS, partial(measure, few), partial(measure, many))
-        peer = {f"{few:,}": [sample / divisor for sample in small]}
-        rows.append(Row(name, [sample / divisor for sample in large], unit, peer))
+    for name, measure, counts, unit, divisor in ROWS:
+        samples = rounds(ROUNDS, *(partial(measure, count) for count in counts))
+        scaled = [[sample / divisor for sample in own] for own in samples]
+        *fewer, most = (f"{count:,}" for count in counts)
+        rows.append(Row(name, scaled[-1], unit, dict(zip(fewer, scaled, strict=False)), most))
     report(rows)
 
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench._rows import plot
+
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "bench" / "last_run.json"
 PAGE = ROOT / "docs" / "performance.md"
@@ -106,6 +108,13 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(line.rstrip() for line in out) + "\n"
 
 
+def shown(rows: list[dict[str, Any]]) -> str:
+    """A table, and bars below it for what grows."""
+    grows = [row for row in rows if row.get("at")]
+    named = [row | {"name": f"{row['name']} ({row['at']})"} if row.get("at") else row for row in rows]
+    return table(named) + (f"\n```text\n{plot(grows)}```\n" if grows else "")
+
+
 def page(record: dict[str, Any]) -> str:
     """The whole of it."""
     facts = [one["facts"] for one in record.values()]
@@ -117,7 +126,7 @@ def page(record: dict[str, Any]) -> str:
     ]
     for title, text, names in SECTIONS:
         out.append(f"\n## {title}\n{text}")
-        out += [f"\n`python -m bench {name}`:\n\n{table(record[name]['rows'])}" for name in names if name in record]
+        out += [f"\n`python -m bench {name}`:\n\n{shown(record[name]['rows'])}" for name in names if name in record]
     return "".join(out) + TAIL
 
 

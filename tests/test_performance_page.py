@@ -3,7 +3,8 @@
 import json
 
 from bench.__main__ import names, rounded
-from docs.performance_page import PAGE, RECORD, SECTIONS, page, ratio, table
+from bench._rows import plot
+from docs.performance_page import PAGE, RECORD, SECTIONS, page, ratio, shown, table
 
 RECORDED = json.loads(RECORD.read_text())
 
@@ -25,3 +26,13 @@ def test_ratios_are_of_the_least_and_of_each_round():
     ]
     assert table(rows).splitlines()[2:] == ["| a\\|b | 1,234 ns | 1,234 |  |", "| c | 0.5 ms | 0.5 | 0.50 |"]
     assert rounded({"samples": [123456.7, 0.00012345]}) == {"samples": [123500.0, 0.0001234]}
+
+
+def test_growth_is_drawn_as_bars():
+    row = {"name": "a thing", "samples": [3.0, 2.0], "unit": "us", "peers": {"10": [1.0, 4.0]}, "at": "1,000"}
+    assert plot([row]).splitlines() == [
+        "a thing, us", f"{'10':>12} {'#' * 20:<40} 1", f"{'1,000':>12} {'#' * 40} 2",
+    ]  # fmt: skip
+    assert shown([row]).splitlines()[2].startswith("| a thing (1,000) | 2 us |")
+    drawn = RECORDED["growth"]["rows"]
+    assert drawn and all(row["at"] for row in drawn) and plot(drawn) in PAGE.read_text()

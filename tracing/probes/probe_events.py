@@ -65,7 +65,7 @@ class ProbeEvents:
     def __init__(self, table: ProbeTable) -> None:
         self.table = table
         self.others: list[OtherEvents] = []
-        self.order: list[DynEvent] = []  # of all kinds, oldest first
+        self.order: dict[int, DynEvent] = {}  # of all kinds, oldest first, by id()
         self.board = table.board
         self.host = table.host
 
@@ -75,7 +75,7 @@ class ProbeEvents:
         """kprobe_events ("kprobe"), uprobe_events ("uprobe"), dynamic_events (None)."""
         if kind is None and self.others:
             self.note()
-            return "".join(event.show() for event in self.order)
+            return "".join(event.show() for event in self.order.values())
         return "".join(probe.show() for probe in self.table.probes if kind in (None, probe.kind))
 
     def profile(self, kind: str) -> str:
@@ -95,16 +95,17 @@ class ProbeEvents:
             other.check_busy()
             ways.update(other.releases())
         self.note()
-        for event in [event for event in self.order if event in ways]:
+        for event in [event for event in self.order.values() if event in ways]:
             ways[event]()
 
     def note(self) -> None:
         """Keep the order in which events of different kinds were made."""
         present: list[DynEvent] = [*self.table.probes, *(event for other in self.others for event in other.members)]
-        there = set(map(id, present))
-        known = [event for event in self.order if id(event) in there]
-        old = set(map(id, known))
-        self.order = known + [event for event in present if id(event) not in old]
+        for event in present:
+            self.order.setdefault(id(event), event)
+        if len(self.order) > len(present):
+            there = set(map(id, present))
+            self.order = {key: event for key, event in self.order.items() if key in there}
 
     def write(self, data: bytes, kind: str | None) -> int:
         """A write to one of the files."""

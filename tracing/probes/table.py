@@ -43,10 +43,8 @@ class ProbeTable:
 
     def find(self, kind: str, group: str, event: str) -> ProbeEvent | None:
         """The event of that name and kind of probe."""
-        for probe in self.probes:
-            if probe.kind == kind and probe.event.system == group and probe.event.name == event:
-                return probe.event
-        return None
+        found = self.events.get(group, event)
+        return found if isinstance(found, ProbeEvent) and any(probe.kind == kind for probe in found.probes) else None
 
     def join(self, command: Command, probe: TraceProbe, old: ProbeEvent) -> None:
         """Append to an event of the same name: same kind, same arguments, another place.  EEXIST."""
