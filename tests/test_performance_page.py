@@ -4,7 +4,7 @@ import json
 
 from bench.__main__ import names, rounded
 from bench._rows import plot
-from docs.performance_page import PAGE, RECORD, SECTIONS, page, ratio, shown, table
+from docs.performance_page import GOALS, PAGE, RECORD, SECTIONS, goals, page, ratio, shown, table
 
 RECORDED = json.loads(RECORD.read_text())
 
@@ -36,3 +36,11 @@ def test_growth_is_drawn_as_bars():
     assert shown([row]).splitlines()[2].startswith("| a thing (1,000) | 2 us |")
     drawn = RECORDED["growth"]["rows"]
     assert drawn and all(row["at"] for row in drawn) and plot(drawn) in PAGE.read_text()
+
+
+def test_what_was_wanted_is_told_with_what_was_measured():
+    text = goals(RECORDED)
+    assert text in PAGE.read_text()
+    for title, *_ in GOALS:
+        (line,) = (line for line in text.splitlines() if line.startswith(f"| {title} |"))
+        assert line.endswith("| reached |") or line.endswith(" times that |")

@@ -100,11 +100,11 @@ class DebugInfo:
 
     # Variables, functions, lines
 
-    def variable(self, name: str, kind: str, line: int) -> str:
-        """A global one; what its definition is marked with."""
+    def variable(self, name: str, kind: str, line: int, defined: bool = True) -> str:
+        """A global one; what its definition, or declaration, is marked with."""
         var = self.node(
             f'distinct !DIGlobalVariable(name: "{name}", scope: {self.unit}, file: {self.file}, line: {line}, '
-            f"type: {kind}, isLocal: false, isDefinition: true)"
+            f"type: {kind}, isLocal: false, isDefinition: {str(defined).lower()})"
         )
         found = self.node(f"!DIGlobalVariableExpression(var: {var}, expr: !DIExpression())")
         self.globals.append(found)

@@ -11,7 +11,7 @@ from arch import architecture
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import DEFAULT
 from arch.datamodel import ByteOrder
-from bpf.python import emit
+from bpf.python import emit, usdt
 from bpf.python.calls import Inlined
 from bpf.python.debug import DebugInfo, quoted
 from bpf.python.errors import CompileError
@@ -390,8 +390,12 @@ class ModuleWriter:
         if not args or args[0].arg != "ctx":
             raise CompileError("a program's first parameter is ctx", node)
         writer.locals["ctx"] = Value("%ctx", Pointer(None))
-        if kind.context == "pt_regs":
+        probe: usdt.Arguments | None = None
+        if kind.context in ("pt_regs", "usdt"):
             writer.registers = True
+        if kind.context == "usdt":
+            usdt.declare(self, node)
+            probe = usdt.Arguments(writer, self.target) if args[1:] else None
         elif kind.context == "record":
             _, system, event = section.split("/")
             if system == "syscalls":
@@ -402,7 +406,7 @@ class ModuleWriter:
             writer.locals["ctx"] = Value("%ctx", Pointer(_context(kind.context)))
         for number, arg in enumerate(args[1:]):
             wanted = self.type_of(arg.annotation) if arg.annotation is not None else U64
-            value = self.parameter(writer, kind, number, arg)
+            value = probe.value(number, arg) if probe is not None else self.parameter(writer, kind, number, arg)
             writer.locals[arg.arg] = writer.variable(arg.arg, wanted)
             if isinstance(wanted, Pointer):
                 space = "btf" if kind.context == "typed" and wanted.space == "kernel" else wanted.space

@@ -10,7 +10,7 @@ from bpf.python.types import INTS, Array, Type
 class Program:
     """One kind.  `context`: "pt_regs" (parameters are the function's arguments, or its result), "typed" and "words"
     (parameters lie one behind the other; kernel pointers may be followed, or not), "record" (members are the event's
-    fields), else the name of a struct of bpf.h.
+    fields), "usdt" (parameters are a static probe's arguments), else the name of a struct of bpf.h.
     """
 
     section: str
@@ -24,6 +24,7 @@ PROGRAMS = {
     "kretprobe": Program("kretprobe/{}", 1, "pt_regs", result=True),
     "uprobe": Program("uprobe/{}", 1, "pt_regs"),
     "uretprobe": Program("uretprobe/{}", 1, "pt_regs", result=True),
+    "usdt": Program("usdt/{}", 1, "usdt"),
     "tracepoint": Program("tp/{}/{}", 2, "record"),
     "raw_tracepoint": Program("raw_tp/{}", 1, "words"),
     "tp_btf": Program("tp_btf/{}", 1, "typed"),

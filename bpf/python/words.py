@@ -65,7 +65,9 @@ def _program(*where: str) -> Callable[[F], F]:
     return lambda function: function
 
 
-kprobe = kretprobe = uprobe = uretprobe = tracepoint = raw_tracepoint = tp_btf = fentry = fexit = section = _program
+kprobe = kretprobe = uprobe = uretprobe = usdt = tracepoint = raw_tracepoint = tp_btf = fentry = fexit = section = (
+    _program
+)
 
 
 def xdp(function: F) -> F:

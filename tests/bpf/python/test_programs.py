@@ -57,6 +57,51 @@ def test_functions_as_in_c() -> None:
     assert seen[0] == seen[1] and seen[0][1]["calls"] > 0
 
 
+@pytest.mark.parametrize(
+    ("arch", "kernel"),
+    [("x86_64", "6.1"), ("x86_64", "5.10"), ("arm64", "6.12"), ("riscv64", "6.1"), ("s390x", "6.1"), ("s390x", "5.10")],
+)
+def test_static_probes_as_in_c(arch: str, kernel: str) -> None:
+    """One object for kernels with BPF cookies and for those without."""
+    seen = []
+    for source in (compile_file(SAMPLES / "python" / "requests.py", arch), SAMPLES / "obj" / arch / "requests.bpf.o"):
+        m = simkernel.boot(arch=arch, kernel=kernel, binds=[(str(SAMPLES / "bin" / arch), "/samples", False)])
+        obj = m.load(source)
+        obj.attach()
+        assert m.run(["/samples/server", "30"]).status == 0
+        counts = {name: rows for name, rows in state(obj).items() if name not in ("latency", "__bpf_usdt_specs")}
+        specs = [re.findall(r"-?\d+", str(value)) for _, value in obj.maps["__bpf_usdt_specs"].items()]
+        slow = sum(count for _, count in obj.maps["latency"].items())
+        variables = next(dict(m.items())[0] for name, m in obj.maps.items() if name.endswith("bss"))
+        seen.append((counts, specs, slow, dict(variables)))
+    assert seen[0] == seen[1] and seen[0][2] == 30 and seen[0][3]["missing"] == 8
+
+
+def test_arguments_that_a_static_probe_does_not_have_are_0() -> None:
+    m = simkernel.boot(binds=[(str(SAMPLES / "bin" / "x86_64"), "/samples", False)])
+    program = """
+seen = bpf.Hash(u32, u64, max_entries=8)
+first: u8 = 0
+
+@bpf.usdt("/samples/server:server:answer")
+def f(ctx, number: u8, path: ptr[u8], status: s32, missing):
+    global first
+    bpf.probe_read_user(bpf.addressof(first), 1, path)
+    seen.update(0, number)
+    seen.update(1, status)
+    seen.update(2, missing + 7)
+    seen.update(3, ctx.sp != 0)
+    return 0
+"""
+    obj = m.load(compile_source(IMPORTS + program, "probe.py"))
+    obj.attach()
+    assert m.run(["/samples/server", "5"]).status == 0
+    found = dict(obj.maps["seen"].items())
+    assert found[2] == 7 and found[3] == 1 and found[0] in (4, 5) and found[1] in (200, 404)
+    variables = next(dict(m.items())[0] for name, m in obj.maps.items() if name.endswith("bss"))
+    assert variables["first"] == ord("/")
+
+
 def test_tasks_as_in_c() -> None:
     seen = []
     for source in (compile_file(SAMPLES / "python" / "tasks.py"), SAMPLES / "obj" / "x86_64" / "tasks.bpf.o"):
@@ -285,6 +330,10 @@ def test_what_is_not_in_the_subset_is_said_at_its_line(body: str, line: int, why
         ('@bpf.kprobe("f")\ndef f(regs):\n    return 0\n', "first parameter is ctx"),
         ('@bpf.kprobe("f")\ndef f(ctx, x: ptr("no_such")):\n    return 0\n', "has no struct no_such"),
         ("@bpf.nothing\ndef f(ctx):\n    return 0\n", "a program's decorator is one of kprobe"),
+        (
+            "@bpf.usdt('/bin/x:a:b')\ndef f(ctx, " + ", ".join("abcdefghijklm") + "):\n    return 0\n",
+            "12 arguments at most",
+        ),
         ("x: u64 = y\n", "begins with a constant number"),
         ("def f(x) -> u64:\n    return x\n", "a parameter needs a type"),
     ],
