@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from arch.abi.errno import E2BIG, ESRCH
 from bpf.loader.errors import LoadError
 from bpf.loader.maps import Map
-
-SPECS, IP_TO_ID = "__bpf_usdt_specs", "__bpf_usdt_ip_to_spec_id"
+from bpf.usdt_names import IP_TO_ID, SPECS
 
 
 class UsdtManager:

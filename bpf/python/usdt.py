@@ -16,11 +16,11 @@ from bpf.python.expression import MapValue, Value
 from bpf.python.function import FunctionWriter
 from bpf.python.kernel import Target
 from bpf.python.types import CHAR, INTS, U64, Array, Struct
+from bpf.usdt_names import IP_TO_ID, SPECS
 
-SINCE = "5.5"  # bpf_probe_read_user()
-MOST = 12  # arguments of a probe: BPF_USDT_MAX_ARG_CNT
+USER_READ_SINCE = "5.5"  # bpf_probe_read_user()
+MOST_ARGUMENTS = 12  # arguments of a probe: BPF_USDT_MAX_ARG_CNT
 HAS_COOKIE = "LINUX_HAS_BPF_COOKIE"
-SPECS, BY_PLACE = "__bpf_usdt_specs", "__bpf_usdt_ip_to_spec_id"
 CONSTANT, REGISTER, MEMORY = range(3)  # enum __bpf_usdt_arg_type
 
 
@@ -30,7 +30,7 @@ def _structs() -> tuple[Struct, Struct]:
     for name, kind in (("val_off", "u64"), ("arg_type", "u32"), ("reg_off", "s16"), ("arg_signed", "u8")):
         argument.add(name, INTS[kind])
     argument.add("arg_bitshift", CHAR)
-    spec.add("args", Array(argument, MOST))
+    spec.add("args", Array(argument, MOST_ARGUMENTS))
     spec.add("usdt_cookie", U64)
     spec.add("arg_cnt", INTS["s16"])
     return argument, spec
@@ -54,11 +54,11 @@ def declare(module: Module, node: ast.FunctionDef) -> None:
     """The maps, and what the loader says of the kernel: at the first of these programs."""
     if SPECS in module.maps:
         return
-    if module.target.version.before(SINCE):
-        raise CompileError(f"static probes need Linux {SINCE} or later", node)
+    if module.target.version.before(USER_READ_SINCE):
+        raise CompileError(f"static probes need Linux {USER_READ_SINCE} or later", node)
     for made in (
         MapValue(SPECS, "ARRAY", INTS["int"], SPEC, 256, 0),
-        MapValue(BY_PLACE, "HASH", INTS["s64"], INTS["u32"], 1024, 0),
+        MapValue(IP_TO_ID, "HASH", INTS["s64"], INTS["u32"], 1024, 0),
     ):
         module.maps[made.name] = made
         module.define_map(made, node.lineno)
@@ -98,7 +98,7 @@ class Arguments:
         ip = self.target.register(self.target.arch.instruction_pointer)
         assert ip is not None
         w.do(f"store i64 {w.context_word('%ctx', *ip).text}, ptr {place}")
-        number = self._helper("map_lookup_elem", f"ptr @{BY_PLACE}", f"ptr {place}", result="ptr")
+        number = self._helper("map_lookup_elem", f"ptr @{IP_TO_ID}", f"ptr {place}", result="ptr")
         w.branch(w.let(f"icmp ne ptr {number}, null"), known, ready)
         w.start(known)
         w.do(f"store i32 {w.let(f'load i32, ptr {number}')}, ptr {key}")
@@ -118,8 +118,8 @@ class Arguments:
 
     def value(self, number: int, node: ast.AST) -> Value:
         """bpf_usdt_arg(): the number-th one; 0 where it cannot be had."""
-        if number >= MOST:
-            raise CompileError(f"a static probe has {MOST} arguments at most", node)
+        if number >= MOST_ARGUMENTS:
+            raise CompileError(f"a static probe has {MOST_ARGUMENTS} arguments at most", node)
         w = self.writer
         slot = w.memory(U64)
         there, has, constant, saved, memory, shift, done = (
