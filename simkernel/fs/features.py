@@ -48,6 +48,7 @@ class Features:
         # what files show
         self.cgroup2 = has("4.5")
         self.statx_mnt_id = has("5.8")
+        self.unique_mount_ids = has("6.8")  # 98d2b43081972: STATX_MNT_ID_UNIQUE
         self.eventfd_id = has("5.2")  # a line of fdinfo
         self.epoll_fdinfo_pos = has("4.13")  # position, inode and device of a watched file
         self.fdinfo_for_all = has("5.14")  # /proc/PID/fdinfo is readable for all, and shows the inode

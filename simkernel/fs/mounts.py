@@ -34,6 +34,14 @@ def top_of(mnt: Mount) -> Mount:
     return mnt
 
 
+MNT_UNIQUE_ID_OFFSET = 1 << 31
+
+
+def unique_id(mnt: Mount) -> int:
+    """mnt_id_unique: as mnt_id, which no other mount gets here, where no old number can be."""
+    return MNT_UNIQUE_ID_OFFSET + mnt.mnt_id
+
+
 MOUNT_SIZE = 512  # bytes of memory: struct mount, struct mountpoint, the name of what is mounted
 
 

@@ -36,6 +36,7 @@ from arch.abi.mount import (
     MS_STRICTATIME,
     MS_SYNCHRONOUS,
     MS_UNBINDABLE,
+    SB_FLAGS,
     UMOUNT_NOFOLLOW,
 )
 from arch.abi.stat import S_IFBLK, S_IFMT, dev_major, dev_minor
@@ -116,6 +117,8 @@ def _do_new_mount(k: FsKernel, where: Path, fs_name: str, devname: str, flags: i
             vfs.security.parameter(name, value)
     sb = vfs.make_super(fs_name, devname, flags, data)
     vfs.security.new_super(sb)
+    if all(mnt.mnt_sb is not sb for mnt in vfs.mounts):  # else flags are of the mount only
+        sb.s_flags |= flags & SB_FLAGS
     if not check_mnt(k, where.mnt):
         return -EINVAL
     if fs_type.nodev and where.dentry is where.mnt.mnt_root and where.mnt.mnt_sb is sb:
@@ -435,7 +438,7 @@ def show_mountinfo(vfs: Vfs, root: Path) -> str:
     for mnt, where in _visible(vfs, root):
         sb = mnt.mnt_sb
         vfs.security.show_options(sb)
-        inside = _path_inside(mnt.mnt_root, sb.s_root)
+        inside = path_inside(mnt.mnt_root, sb.s_root)
         flags = ("ro" if mnt.mnt_flags & MS_RDONLY else "rw") + _options(mnt)
         dev = f"{dev_major(sb.s_dev)}:{dev_minor(sb.s_dev)}"
         lines.append(
@@ -445,7 +448,8 @@ def show_mountinfo(vfs: Vfs, root: Path) -> str:
     return "".join(lines)
 
 
-def _path_inside(dentry: Dentry, root: Dentry) -> str:
+def path_inside(dentry: Dentry, root: Dentry) -> str:
+    """From a file system's root."""
     parts: list[str] = []
     while dentry is not root and dentry.parent is not dentry:
         parts.append(dentry.name)

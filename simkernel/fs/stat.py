@@ -21,6 +21,7 @@ from arch.abi.stat import (
     STATX_BASIC_STATS,
     STATX_BTIME,
     STATX_MNT_ID,
+    STATX_MNT_ID_UNIQUE,
     UTIME_NOW,
     UTIME_OMIT,
     dev_major,
@@ -35,6 +36,7 @@ from simkernel.fs.fhandle import fsid
 from simkernel.fs.fileattr import check_changeable, statx_attributes
 from simkernel.fs.fsnotify import FS_ACCESS, FS_ATTRIB, FS_MODIFY
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
+from simkernel.fs.mounts import unique_id
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.fs.security import (
@@ -262,6 +264,9 @@ def _statx_values(k: FsKernel, path: Path, wanted: int) -> dict[str, int]:
         "stx_dev_major": dev_major(inode.i_sb.s_dev), "stx_dev_minor": dev_minor(inode.i_sb.s_dev),
         "stx_mnt_id": path.mnt.mnt_id,
     }  # fmt: skip
+    if wanted & STATX_MNT_ID_UNIQUE and k.vfs.names.unique_mount_ids:
+        out["stx_mask"] ^= STATX_MNT_ID | STATX_MNT_ID_UNIQUE
+        out["stx_mnt_id"] = unique_id(path.mnt)
     times = [("atime", inode.atime), ("ctime", inode.ctime), ("mtime", inode.mtime)]
     if wanted & STATX_BTIME and isinstance(inode, TmpfsInode) and k.vfs.names.shmem_fileattr:
         out["stx_mask"] |= STATX_BTIME

@@ -21,11 +21,9 @@ from arch.abi.fcntl import (
 )
 from arch.abi.files import FileAbi
 from arch.abi.mount import (
-    MS_DIRSYNC,
-    MS_MANDLOCK,
     MS_NOSUID,
     MS_RDONLY,
-    MS_SYNCHRONOUS,
+    SB_FLAGS,
 )
 from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFSOCK, makedev
 from arch.abi.time import TICK_NSEC
@@ -478,8 +476,7 @@ class Vfs:
                 if file.f_path.mnt.mnt_sb is mnt.mnt_sb and file.f_mode & c.FMODE_WRITE and file.f_inode.is_reg:
                     raise KernelError(EBUSY, "open for writing")
         mnt.mnt_sb.reconfigure(flags, data)
-        keep = MS_RDONLY | MS_SYNCHRONOUS | MS_MANDLOCK | MS_DIRSYNC
-        mnt.mnt_sb.s_flags = mnt.mnt_sb.s_flags & ~keep | flags & keep
+        mnt.mnt_sb.s_flags = mnt.mnt_sb.s_flags & ~SB_FLAGS | flags & SB_FLAGS
         mnt.mnt_flags = flags & MNT_FLAGS
         self.mounts.touch(mnt)
 
