@@ -11,7 +11,7 @@ from functools import partial
 
 from arch.abi.errno import EACCES
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY
-from arch.abi.inet import ETH_P_ALL, IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN
+from arch.abi.inet import ETH_P_ALL, IPPROTO_TCP, IPPROTO_UDPLITE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.rtnetlink import (
     NUD_NOARP,
     NUD_PERMANENT,
@@ -36,6 +36,7 @@ from simkernel.kernel.task import Task
 from simkernel.net.core.fragments import IPV4
 from simkernel.net.core.neighbour import NUD_VALID
 from simkernel.net.core.netns import Net, NetDevice, Route
+from simkernel.net.core.protocols import is_there
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_info import TIMEWAIT, columns, shown_port
@@ -225,11 +226,12 @@ def sockstat(k: NetKernel, net: Net) -> str:
     every = sum(sk.protocol == IPPROTO_TCP and sk.net is net for sk in k.net.socks.values())
     datagrams = sum(sk.family == AF_INET for sk in k.net.in_order(net, k.net.udp))
     light = sum(sk.family == AF_INET for sk in k.net.in_order(net, k.net.udplite))
+    light_line = f"UDPLITE: inuse {light}\n" if is_there(k, IPPROTO_UDPLITE) else ""
     waiting = sum(key[0] is net for key in k.net.time_wait)
     raws = sum(sk.net is net for sk in k.net.raw)
     return (
         f"sockets: used {net.sockets}\nTCP: inuse {streams} orphan 0 tw {waiting} alloc {every} "
-        f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse {light}\nRAW: inuse {raws}\n"
+        f"mem 0\nUDP: inuse {datagrams} mem 0\n{light_line}RAW: inuse {raws}\n"
         f"FRAG: inuse {k.net.fragments.count(net, IPV4)} memory {k.net.fragments.memory.get((net, IPV4), 0)}\n"
     )
 
@@ -300,6 +302,10 @@ def _file(k: NetKernel, name: str, text: Callable[[], str]) -> PseudoFile:
     return NetFile(text) if later else PseudoFile(text)
 
 
+def _is_shown(k: NetKernel, name: str) -> bool:
+    return not name.startswith("udplite") or is_there(k, IPPROTO_UDPLITE)
+
+
 def install(k: NetKernel) -> None:
     """A directory for each namespace, made when it is first looked at."""
     made: dict[int, Dir] = {}
@@ -308,7 +314,9 @@ def install(k: NetKernel) -> None:
         net = k.net.of(task)
         found = made.get(net.cookie)
         if found is None:
-            found = made[net.cookie] = Dir({name: _file(k, name, partial(show, k, net)) for name, show in FILES})
+            found = made[net.cookie] = Dir(
+                {name: _file(k, name, partial(show, k, net)) for name, show in FILES if _is_shown(k, name)}
+            )
         return found
 
     k.vfs.proc_net_of = of

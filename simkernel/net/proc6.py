@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arch.abi.in6 import NDISC_NEIGHBOUR_SOLICITATION
-from arch.abi.inet import IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN
+from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDPLITE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.rtnetlink import (
     RT_TABLE_LOCAL,
     RT_TABLE_MAIN,
@@ -20,6 +20,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET6
 from simkernel.net.core.fragments import IPV6
 from simkernel.net.core.netns import Net, Nexthop, Route
+from simkernel.net.core.protocols import is_there
 from simkernel.net.core.sock import Sock, mapped
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_info import columns, shown_port
@@ -112,7 +113,8 @@ def snmp6(k: NetKernel, net: Net) -> str:
         seen = sorted(int(key[len(f"Icmp6{way}Type") :]) for key in mib if key.startswith(f"Icmp6{way}Type"))
         rows += [(f"Icmp6{way}Type{kind}", mib[f"Icmp6{way}Type{kind}"]) for kind in seen]
     rows += [(f"Udp6{name}", net.ipv4.mib[f"Udp6{name}"]) for name in UDP6]
-    rows += [(f"UdpLite6{name}", net.ipv4.mib[f"UdpLite6{name}"]) for name in UDP6 if name != "IgnoredMulti"]
+    light = is_there(k, IPPROTO_UDPLITE)
+    rows += [(f"UdpLite6{name}", net.ipv4.mib[f"UdpLite6{name}"]) for name in UDP6 if light and name != "IgnoredMulti"]
     return "".join(f"{name:<32}\t{value}\n" for name, value in rows)
 
 
@@ -122,10 +124,11 @@ def sockstat6(k: NetKernel, net: Net) -> str:
     streams = sum(sk.protocol == IPPROTO_TCP for sk in mine)
     datagrams = sum(sk.family == AF_INET6 for sk in k.net.in_order(net, k.net.udp))
     light = sum(sk.family == AF_INET6 for sk in k.net.in_order(net, k.net.udplite))
+    light_line = f"UDPLITE6: inuse {light}\n" if is_there(k, IPPROTO_UDPLITE) else ""
     raws = sum(sk.net is net and sk.family == AF_INET6 for sk in k.net.raw)
     fragments = k.net.fragments
     return (
-        f"TCP6: inuse {streams}\nUDP6: inuse {datagrams}\nUDPLITE6: inuse {light}\nRAW6: inuse {raws}\n"
+        f"TCP6: inuse {streams}\nUDP6: inuse {datagrams}\n{light_line}RAW6: inuse {raws}\n"
         f"FRAG6: inuse {fragments.count(net, IPV6)} memory {fragments.memory.get((net, IPV6), 0)}\n"
     )
 

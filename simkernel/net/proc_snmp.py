@@ -5,8 +5,9 @@ The names are 6.1's; what nothing here counts (most of TcpExt) stays 0.
 
 from __future__ import annotations
 
-from arch.abi.inet import TCP_CLOSE_WAIT, TCP_ESTABLISHED
+from arch.abi.inet import IPPROTO_UDPLITE, TCP_CLOSE_WAIT, TCP_ESTABLISHED
 from simkernel.net.core.netns import Net
+from simkernel.net.core.protocols import is_there
 from simkernel.net.face import NetKernel
 
 IP = [
@@ -289,7 +290,9 @@ def snmp(k: NetKernel, net: Net) -> str:
     tcp = [(name, int(value)) for name, value in (row.split() for row in TCP_FIRST)]
     tcp += [(name, _established(k, net) if name == "CurrEstab" else net.mib[f"Tcp{name}"]) for name in TCP]
     out += _lines("Tcp", tcp) + _lines("Udp", [(name, mib[f"Udp{name}"]) for name in UDP])
-    return out + _lines("UdpLite", [(name, mib[f"UdpLite{name}"]) for name in UDP])
+    if is_there(k, IPPROTO_UDPLITE):
+        out += _lines("UdpLite", [(name, mib[f"UdpLite{name}"]) for name in UDP])
+    return out
 
 
 def _established(k: NetKernel, net: Net) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from arch.abi.inet import IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE
 from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, AF_XDP, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
 from simkernel.net.core.netns import Net
+from simkernel.net.core.protocols import is_there
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 
@@ -72,6 +73,8 @@ def protocols(k: NetKernel, net: Net) -> str:
     mine = [sk for sk in k.net.socks.values() if sk.net is net]
     out = PROTOCOLS_HEAD
     for name, size, memory, pressure, header, slab, functions, kind in PROTOCOLS:
+        if kind[2] is not None and not is_there(k, kind[2]):
+            continue
         count = sum(1 for sk in mine if _is(sk, kind))
         has = "".join(f"{letter:>3}" for letter in functions)
         out += f"{name:<9} {size:4d} {count:6d}  {memory:6d}   {pressure:<3} {header:6d}   {slab:<4} kernel     {has[1:]}\n"

@@ -46,6 +46,7 @@ from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.user_namespace import ns_address
+from simkernel.net.core import protocols
 from simkernel.net.core.datagram import drain_and_free
 from simkernel.net.core.message import parse_sockaddr_in
 from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_LISTEN_CB, rewrite_address
@@ -92,7 +93,7 @@ def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) ->
 
 def create_socket(k: NetKernel, family: int, table: Inetsw, type_: int, protocol: int, kern: int) -> Body:
     """What both families do with their tables (`yield from`): a struct socket's address, or -errno."""
-    rows = [row for row in table if row[0] == type_]
+    rows = [row for row in table if row[0] == type_ and protocols.is_there(k, row[1])]
     if not rows:
         return -ESOCKTNOSUPPORT
     found = [row for row in rows if row[1] == IPPROTO_IP or protocol in (row[1], IPPROTO_IP)]

@@ -37,6 +37,7 @@ from arch.abi.rtnetlink import RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST, RTN_UNIC
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core import protocols
 from simkernel.net.core.errqueue import SO_EE_ORIGIN_ICMP, SkError, queue_error
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.netns import Net
@@ -201,7 +202,7 @@ def _error(k: NetKernel, packet: Skb, net: Net, kind: int, code: int, body: byte
     protocol = quote[9]
     for sk in raw_socks(k, net, quote, protocol):
         yield from told(k, sk, packet, kind, code, info, quote)
-    handler = ERR_HANDLERS.get(protocol)
+    handler = protocols.handler(k, ERR_HANDLERS, protocol)
     if handler is not None:
         yield k.call(handler, packet.addr, info)
 

@@ -23,6 +23,7 @@ from arch.abi.rtnetlink import RTN_BROADCAST, RTN_MULTICAST
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core import protocols
 from simkernel.net.core.lwtunnel import dst_input
 from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_IP_CSUM,
@@ -148,7 +149,7 @@ def ip_protocol_deliver_rcu(k: NetKernel, net: int, skb: int, protocol: int) -> 
     packet = k.net.skbs[skb]
     mib = packet.device.net.ipv4.mib
     taken = bool(k.net.raw) and (yield from raw_deliver(k, packet, protocol))
-    handler = PROTOCOLS.get(protocol) or k.net.tunnel_protocols.get(protocol)
+    handler = protocols.handler(k, PROTOCOLS, protocol) or k.net.tunnel_protocols.get(protocol)
     if handler:
         mib["InDelivers"] += 1
         yield k.call(handler, skb)

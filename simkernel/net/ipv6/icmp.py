@@ -27,6 +27,7 @@ from arch.abi.inet import IN6ADDR_ANY, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP,
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core import protocols
 from simkernel.net.core.errqueue import SO_EE_ORIGIN_ICMP6, SkError, queue_error
 from simkernel.net.core.message import sockaddr_in6
 from simkernel.net.core.skb import Skb
@@ -157,7 +158,7 @@ def _notify(k: NetKernel, packet: Skb, body: bytes) -> Steps[None]:
         packet.device.net.ipv6.mib["Icmp6InErrors"] += 1
         return
     protocol, at = transport(quote)
-    handler = ERR_HANDLERS.get(protocol)
+    handler = protocols.handler(k, ERR_HANDLERS, protocol)
     if handler is not None:
         yield k.call(handler, packet.addr, 0, body[0], body[1], ICMP_HEADER + at, info)
     for sk in list(k.net.raw):

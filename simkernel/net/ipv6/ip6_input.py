@@ -32,6 +32,7 @@ from arch.abi.inet import (
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core import protocols
 from simkernel.net.core.lwtunnel import dst_input, dst_output
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import (
@@ -192,7 +193,7 @@ def ip6_protocol_deliver_rcu(k: NetKernel, net: int, skb: int, nexthdr: int, hav
     packet, protocol = found
     mib = packet.device.net.ipv6.mib
     taken = bool(k.net.raw) and (yield from raw6_deliver(k, packet, protocol))
-    handler = PROTOCOLS.get(protocol)
+    handler = protocols.handler(k, PROTOCOLS, protocol)
     if handler:
         mib["InDelivers"] += 1
         yield k.call(handler, packet.addr)

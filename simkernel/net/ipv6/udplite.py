@@ -9,7 +9,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv6.udp import error_came
 
 
-@kernel_function("int udplitev6_rcv(struct sk_buff *skb)", source="net/ipv6/udplite.c")
+@kernel_function("int udplitev6_rcv(struct sk_buff *skb)", source="net/ipv6/udplite.c", until="7.2")
 def udplitev6_rcv(k: NetKernel, skb: int) -> Body:
     """A datagram arrives."""
     return (yield k.call("__udp6_lib_rcv", skb, 0, IPPROTO_UDPLITE))
@@ -18,6 +18,7 @@ def udplitev6_rcv(k: NetKernel, skb: int) -> Body:
 @kernel_function(
     "int udplitev6_err(struct sk_buff *skb, struct inet6_skb_parm *opt, u8 type, u8 code, int offset, __be32 info)",
     source="net/ipv6/udplite.c",
+    until="7.2",
 )
 def udplitev6_err(k: NetKernel, skb: int, opt: int, type_: int, code: int, offset: int, info: int) -> Body:
     """An error about a datagram."""

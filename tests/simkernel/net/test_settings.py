@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from arch.abi.errno import EPROTONOSUPPORT
+from arch.abi.inet import IPPROTO_UDPLITE
+from arch.abi.socket import AF_INET, AF_INET6, SOCK_DGRAM
 from arch.abi.version import KernelVersion
 from simkernel.fs.rootfs import add_bytes_lazily
 from simkernel.machine import boot
@@ -53,3 +56,22 @@ def test_a_shell_that_reads_a_byte_at_a_time_sees_one_digit(busybox):
     )
     with boot() as m:
         assert m.run([m.install(busybox), "sh", "-c", script], timeout_host_s=60).text == "4 Linux 1\n"
+
+
+@pytest.mark.parametrize(("version", "there"), [("6.12", True), ("7.2", False)])
+def test_udp_lite_is_gone_from_the_newest_kernel(version, there, busybox):
+    """As 6.12 and 7.2 answered: sockets, files, lines of counters, names of functions."""
+    with boot(kernel=version) as m:
+        sockets = [
+            m.session.syscalls.syscall("socket", family, SOCK_DGRAM, IPPROTO_UDPLITE) for family in (AF_INET, AF_INET6)
+        ]
+        script = (
+            "cd /proc/net; ls udplite udplite6 2>/dev/null; grep -il lite *; grep -w 'udplite[v6]*_rcv' /proc/kallsyms"
+        )
+        text = m.run([m.install(busybox), "sh", "-c", script], timeout_host_s=60).text
+    if there:
+        assert min(sockets) >= 0
+        assert "udplite6" in text and "snmp" in text and "sockstat" in text and "udplitev6_rcv" in text
+    else:
+        assert sockets == [-EPROTONOSUPPORT, -EPROTONOSUPPORT]
+        assert text == ""
