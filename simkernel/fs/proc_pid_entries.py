@@ -53,7 +53,7 @@ from simkernel.fs.proc_settings import (
     timerslack_text,
     timerslack_write,
 )
-from simkernel.fs.proc_task_mmu import PageMap, clear_refs_write, numa_maps, smaps_rollup_text, smaps_text
+from simkernel.fs.proc_task_mmu import PageMap, clear_refs_write, maps_text, numa_maps, smaps_rollup_text, smaps_text
 from simkernel.fs.proc_text import (
     cmdline,
     comm_text,
@@ -189,7 +189,7 @@ ENTRIES = (
     Entry("cmdline", _text(lambda d: cmdline(d.task), fops=CMDLINE_FOPS)),
     Entry("stat", _text(lambda d: stat_line(d.k, d.task, d.whole, d.space))),
     Entry("statm", _text(lambda d: statm_line(d.task))),
-    Entry("maps", _memory(lambda d: "".join(d.task.mm.maps()) if d.task.mm is not None else "")),
+    Entry("maps", _memory(lambda d: maps_text(d.k, d.task))),
     Entry("children", _text(lambda d: children_text(d.k, d.task)), "thread"),
     Entry("numa_maps", _memory(lambda d: numa_maps(d.task))),
     Entry("mem", lambda d: MemFile(d.k, d.task)),

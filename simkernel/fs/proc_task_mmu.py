@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EACCES, EINVAL
@@ -10,7 +10,9 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fdtable import fs_if_any
 from simkernel.fs.features import Features
+from simkernel.fs.inode import File
 from simkernel.fs.nodes import Node
 from simkernel.fs.proc_text import PAGE_KB, proc_number
 from simkernel.fs.tmpfs import TmpfsInode
@@ -84,13 +86,26 @@ def page_facts(mm: Mm, vma: Vma, page: int) -> tuple[bool, int]:
     return False, max(users - 1, 1)  # the page cache is one of them
 
 
+def maps_lines(k: FsKernel, mm: Mm) -> Iterator[str]:
+    """Of /proc/PID/maps: whoever has another root sees names of files below it."""
+    fs = fs_if_any(k.current)
+    if fs is None or fs.root is k.vfs.mounts.root:
+        return mm.maps()
+    return mm.maps(lambda vma: k.vfs.d_path(vma.file.f_path) if isinstance(vma.file, File) else None)
+
+
+def maps_text(k: FsKernel, task: Task) -> str:
+    """/proc/PID/maps."""
+    return "".join(maps_lines(k, task.mm)) if task.mm is not None else ""
+
+
 def smaps_text(k: FsKernel, task: Task) -> str:
     """/proc/PID/smaps."""
     mm = task.mm
     if mm is None:
         return ""
     out = []
-    for vma, line in zip(mm.vmas, mm.maps(), strict=True):
+    for vma, line in zip(mm.vmas, maps_lines(k, mm), strict=True):
         counts = Counts()
         counts.add(mm, vma)
         sizes = (("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", PAGE_KB), ("MMUPageSize", PAGE_KB))

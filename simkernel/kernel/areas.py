@@ -406,8 +406,8 @@ class Vma:
             and not self.shared
         )
 
-    def line(self) -> str:
-        """Its line in /proc/PID/maps."""
+    def line(self, file_name: str | None = None) -> str:
+        """Its line in /proc/PID/maps; `file_name`: for a reader who has another root."""
         rights = "".join(c if self.prot & bit else "-" for c, bit in (("r", 1), ("w", 2), ("x", 4)))
         inode = self.file.inode if self.file is not None else None
         dev = inode.dev if inode is not None else 0
@@ -416,7 +416,7 @@ class Vma:
             f"{self.pgoff * PAGE_SIZE if inode else 0:08x} "
             f"{dev >> 20:02x}:{dev & 0xFFFFF:02x} {inode.ino if inode is not None else 0} "
         )
-        name = self.file.path if self.file is not None else self.name
+        name = file_name or (self.file.path if self.file is not None else self.name)
         return f"{text.ljust(73)}{name}\n" if name else text + "\n"
 
     def clone(self, start: int, end: int) -> Vma:

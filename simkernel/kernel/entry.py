@@ -26,6 +26,7 @@ from arch.abi.signal import (
     SIGBUS,
     SIGFPE,
     SIGSEGV,
+    SIGTRAP,
 )
 from arch.cpu import FAULT_EXEC, FAULT_WRITE
 from arch.effective import refine
@@ -39,7 +40,7 @@ from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import starve
-from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, report_syscall
+from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, disable_step, notify, report_syscall
 from simkernel.kernel.sched import rcu_does
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
@@ -479,7 +480,12 @@ def arch_do_signal_or_restart(k: KernelFace, regs: int) -> Body:
                 _restart(k, regs)
         task.in_syscall = False
         k.signals.delivering = info
-        yield k.call("setup_rt_frame", info.sig, regs)
+        stepping = (
+            disable_step(k, task) and task.ptracer is not None
+        )  # what the handler returns to is not stepped through
+        failed = yield k.call("setup_rt_frame", info.sig, regs)
+        if stepping and not failed:
+            yield from notify(k, SIGTRAP)  # signal_delivered(): before the handler's first instruction
         return 0
     if restart is not None:
         if restart == ERESTART_RESTARTBLOCK:

@@ -9,7 +9,7 @@ freed with its last user.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from arch.abi.errno import EACCES, EINVAL, EIO, ENOMEM
@@ -582,10 +582,10 @@ class Mm(MmSlots):
             self.exe_file.put()
             self.exe_file = None
 
-    def maps(self) -> Iterator[str]:
-        """Lines of /proc/PID/maps.  fs/proc/task_mmu.c:show_map_vma()."""
+    def maps(self, file_name: Callable[[Vma], str | None] = lambda vma: None) -> Iterator[str]:
+        """Lines of /proc/PID/maps, with names of files as their reader sees them.  fs/proc/task_mmu.c:show_map_vma()."""
         for vma in self.vmas:
-            yield vma.line()
+            yield vma.line(file_name(vma))
             check()
 
     def on_fault(self, addr: int, access: str) -> bool:

@@ -445,6 +445,7 @@ class Task(TaskSlots):
         self.ptrace_info: SigInfo | None = None
         self.ptrace_trap = False  # JOBCTL_TRAP_STOP
         self.ptrace_listening = False  # JOBCTL_LISTENING
+        self.ptrace_step: bool = False  # TIF_SINGLESTEP: its tracer lets it go for one instruction
         self.stop_ignored = False  # let go by its tracer although its group is stopped
         self.pid_ns: PidNamespace | None = None  # the one that it is in; its children's is in `namespaces`
         self.seccomp_mode = 0

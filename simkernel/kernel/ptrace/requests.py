@@ -220,6 +220,7 @@ def _go(k: KernelFace, task: Task, signal: int, work: int = 0, step: bool = Fals
         name, bit = k.arch.calls.step_flag
         flags = k.regs.get(task.regs, name)
         k.regs.set(task.regs, name, flags | bit if step else flags & ~bit)
+        task.ptrace_step = step
     elif step:
         raise KernelError(EIO)
     resume(k, task, signal)

@@ -53,10 +53,21 @@ def ptrace_stop(k: KernelFace, code: int, why: int, message: int, info: int) -> 
     return task.ptrace_resume
 
 
+def disable_step(k: KernelFace, task: Task) -> bool:
+    """user_disable_single_step(): nobody shall see the flag in the registers; whether the tracer had set it."""
+    flag = k.arch.calls.step_flag
+    if not task.ptrace_step or flag is None:
+        return False
+    task.ptrace_step = False
+    k.regs.set(task.regs, flag[0], k.regs.get(task.regs, flag[0]) & ~flag[1])
+    return True
+
+
 def stop(k: KernelFace, code: int, info: SigInfo | None, message: int = 0) -> Steps[int]:
     """ptrace_stop() with the siginfo that PTRACE_GETSIGINFO shows; the signal to go on with."""
     task = k.current
     task.ptrace_info = info
+    disable_step(k, task)  # how it goes on says who lets it go
     ret = yield k.call("ptrace_stop", code, CLD_TRAPPED, message, 0)
     task.ptrace_info = None
     k.signals.recalc(task)
