@@ -84,6 +84,20 @@ COMPARED = (
           r"Individual events:\n    syscalls\n        sys_enter_openat", r"Buffer total size in kilobytes:\n   1410", r"Tracing is disabled",
           r"All disabled", r"Tracing is enabled")),
     Case("trace-cmd snapshot -s; trace-cmd snapshot | head -5", (r"\* Snapshot is allocated \*",)),
+    Case("trace-cmd record -p function_graph -g vfs_read --max-graph-depth 2 -o /tmp/t.dat cat /etc/hostname > /dev/null; trace-cmd report -i /tmp/t.dat | grep -A 2 'vfs_read() {'",
+         (r"funcgraph_entry: +\|  vfs_read\(\) \{\n", r"funcgraph_entry: +\+? ? ?[\d.]+ us +\|    rw_verify_area\(\);")),
+    Case("trace-cmd record -p function -l vfs_read -o /tmp/t.dat cat /etc/hostname > /dev/null; trace-cmd report -i /tmp/t.dat | grep vfs_read",
+         (r" cat-\d+ +\[000\] +[\d.]+: function: +vfs_read",)),
+    Case("trace-cmd record -e sched:sched_switch --profile -o /tmp/t.dat sleep 0.1 > /dev/null; trace-cmd report --profile -i /tmp/t.dat",
+         (r"task: sleep-\d+\n", r"Event: sched_switch:\w+ \(\d+\) Total: \d+ Avg: \d+ Max: \d+", r"__traceiter_sched_switch \(0xffffffff81\w+\)\n +__schedule ")),
+    Case("mkdir -p /sys/fs/cgroup/g; echo +pids > /sys/fs/cgroup/cgroup.subtree_control; "
+         "perf stat -a -e context-switches,page-faults --for-each-cgroup g sh -c 'echo $$ > /sys/fs/cgroup/g/cgroup.procs; exec sleep 0.1'",
+         (r"Performance counter stats for 'system wide'", r"\n +\d+ +context-switches +g ", r"\n +\d+ +page-faults +g ")),
+    Case("perf record -e sched:sched_process_exec -a -g -o /tmp/p.data true; perf script -i /tmp/p.data -F comm,event,ip,sym | head -8",
+         (r"true sched:sched_process_exec: \n\tffffffff81\w+ bprm_execve\n\tffffffff81\w+ do_execveat_common.isra.0\n\tffffffff81\w+ __x64_sys_execve\n"
+          r"\tffffffff81\w+ do_syscall_64\n",)),
+    Case("bpftool feature probe kernel | grep -E 'kprobe|tracepoint|raw_trace' | head -8",
+         (r"eBPF program_type kprobe is available\neBPF program_type tracepoint is available\neBPF program_type raw_tracepoint is available\n",)),
 )  # fmt: skip
 WORK = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /etc/hostname; sleep 0.05; sh -c 'kill -0 $$'; sync; busybox nc -l -p 77 -e true & sleep 0.05; busybox nc 127.0.0.1 77 < /dev/null; perl -e '$t = pack(q(qq), 0, 5e7); syscall(35, $t, 0)'"
 # sleep(1) of today calls clock_nanosleep(2): naptime sees the nanosleep(2) above.  A tool has started when it has printed two lines.
