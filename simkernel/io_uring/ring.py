@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from arch.abi import io_uring as abi
-from arch.abi.errno import EBADF, EFAULT, EINVAL, ENFILE
+from arch.abi.errno import EBADF, EFAULT, EINVAL, ENFILE, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.abi.resource import RLIMIT_NPROC
@@ -219,14 +219,15 @@ def ring_in(file: File) -> Ring:
 
 
 def _mmap(k: NetKernel, file: File, vma: Vma) -> None:
-    """io_uring_mmap(): both rings are one piece; the requests are another.  EINVAL."""
+    """io_uring_mmap(): both rings are one piece; the requests are another.  EINVAL, ENOMEM."""
     ring, offset = ring_in(file), vma.pgoff * PAGE_SIZE
     if offset in (abi.IORING_OFF_SQ_RING, abi.IORING_OFF_CQ_RING):
         start, size = ring.rings, ring.size
     elif offset == abi.IORING_OFF_SQES:
         start, size = ring.sqes, ring.sqe_size * ring.sq_entries
     else:
-        raise KernelError(EINVAL, "nothing is at that offset")
+        # io_uring_mmu_get_unmapped_area(), which long-term kernels got, too
+        raise KernelError(ENOMEM if k.version.at_least("6.1") else EINVAL, "nothing is at that offset")
     first = vma.pgoff
 
     def fault(vma: Vma, pgoff: int) -> int:

@@ -186,6 +186,8 @@ def _join_session(k: KernelFace, name: int, b: int, c: int, d: int) -> int:
     text = _text(k, name) if name else None
     if text is not None and text.startswith("."):
         raise KernelError(EPERM)
+    if not text and name:  # find_keyring_by_name()
+        raise KernelError(EINVAL)
     return join_session(k, text).serial
 
 

@@ -44,6 +44,7 @@ def set_general(k: KernelFace, task: Task, data: bytes, at: int = 0) -> None:
             k.regs.set(task.regs, name, value)
 
 
+SELECTORS = ("cs", "ss", "ds", "es", "fs", "gs")
 USER_FLAGS = 0x50DD5  # FLAG_MASK of arch/x86/kernel/ptrace.c: what a tracer may change
 
 
@@ -67,6 +68,11 @@ def poke_user(k: KernelFace, task: Task, at: int, value: int) -> None:
     if number is not None:
         ptrace_set_debugreg(k, task, number, value & (1 << 8 * word) - 1)
     elif at < len(raw):
+        name = k.arch.calls.user_regs[at // word]
+        if name in SELECTORS and (value & 3 != 3 and (value or name in ("cs", "ss"))):
+            raise KernelError(EIO, "invalid_selector()")
+        if name in ("fs_base", "gs_base") and value & (1 << 64) - 1 >= k.mm.layout.task_size:
+            raise KernelError(EIO)
         set_general(k, task, (value & (1 << 8 * word) - 1).to_bytes(word, k.mem.byteorder), at)
 
 
