@@ -30,7 +30,7 @@ from bpf.loader.links import (
     need_task,
     require_fd,
 )
-from bpf.loader.multi import attach_kernel_functions, attach_user_functions
+from bpf.loader.multi import attach_kernel_functions, attach_traced_functions, attach_user_functions
 from bpf.loader.program import Program
 from bpf.loader.sys import Task
 from bpf.loader.uprobes import attach_uprobe
@@ -275,6 +275,7 @@ _METHODS: dict[str, Callable[[LoadedObject, Program], Attachment | None]] = {
     "tracepoint": _auto_tracepoint,
     "raw_tracepoint": _auto_raw_tracepoint,
     "trace": _auto_trace,
+    "trace_multi": attach_traced_functions,
     "lsm": _auto_trace,
     "iter": _auto_iter,
 }

@@ -15,6 +15,7 @@ from arch.abi.perf_event import (
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from bpf import uapi
+from bpf.btf import Btf
 from bpf.loader.errors import LoadError
 from bpf.loader.events import quietly
 from bpf.loader.maps import Map
@@ -32,6 +33,7 @@ class LoadedObject(Protocol):
     features: Features | None
     maps: dict[str, Map]
     usdt: UsdtManager | None
+    kernel_btf: Btf | None
 
 
 class Attachment(Protocol):

@@ -1,4 +1,4 @@
-"""Sections that name many functions by a pattern: kprobe.multi, uprobe.multi and their kin.  tools/lib/bpf/libbpf.c."""
+"""Sections that name many functions by a pattern: kprobe.multi, uprobe.multi, fentry.multi and their kin.  tools/lib/bpf/libbpf.c."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from fnmatch import fnmatchcase
 
 from arch.abi.errno import ENOENT, errno_name
 from arch.errors import KernelError
+from bpf import uapi
+from bpf.btf import Btf, BtfError
+from bpf.btf.codec import COMPOSITES, BtfType
 from bpf.loader import sections
 from bpf.loader.errors import LoadError
 from bpf.loader.links import Link, LoadedObject, need_task, require_fd
@@ -50,6 +53,38 @@ def attach_user_functions(obj: LoadedObject, program: Program) -> Link | None:
         rows, name = m.put(task.pack(f"{len(offsets)}Q", *offsets)), m.put(path.encode() + b"\0")
         tail = task.pack("QQQQIII", name, rows, 0, 0, len(offsets), _is_return(program), 0)
         return _link(obj, program, place, tail)
+
+
+def attach_traced_functions(obj: LoadedObject, program: Program) -> Link | None:
+    """`fentry.multi/vfs_*`: trampolines of all that match, by one link.  bpf_program__attach_tracing_multi()."""
+    pattern, btf = sections.target(program.section_name), obj.kernel_btf
+    if not pattern:
+        return None
+    if not re.fullmatch(r"[A-Za-z0-9_.*?:]+", pattern):
+        raise LoadError(f"tracing multi pattern is invalid: {pattern}")
+    if btf is None:
+        raise LoadError(f"prog '{program.name}': the kernel has no BTF", ENOENT)
+    found = [t.id for t in btf.functions() if fnmatchcase(t.name, pattern) and _is_traceable(btf, t)]
+    if not found:
+        raise LoadError(f"prog '{program.name}': no function that can be traced matches '{pattern}'")
+    task = need_task(obj)
+    with task.memory() as m:
+        rows = m.put(task.pack(f"{len(found)}I", *found))
+        return _link(obj, program, pattern, task.pack("QQI", rows, 0, len(found)))
+
+
+LARGEST_ARGUMENT = 16  # bytes
+
+
+def _is_traceable(btf: Btf, function: BtfType) -> bool:
+    """btf_type_is_traceable_func(): a trampoline can save its arguments and its result."""
+    proto = btf.types[function.type]
+    if len(proto.params) > uapi.MAX_BPF_FUNC_ARGS or btf.resolved(proto.type).kind in COMPOSITES:
+        return False
+    try:
+        return all(0 < btf.size_of(param.type) <= LARGEST_ARGUMENT for param in proto.params)
+    except BtfError:  # void stands for the arguments that follow
+        return False
 
 
 def _is_return(program: Program) -> int:

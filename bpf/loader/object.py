@@ -173,7 +173,8 @@ class BpfObject:
             return True
         if any(e.kind in ("ksym var", "kfunc") for e in self.externs.values()):
             return True
-        return any(p.section is not None and p.section.flags & sections.ATTACH_BTF for p in self._loading())
+        named = [p.section for p in self._loading() if p.section is not None]
+        return any(section.flags & sections.ATTACH_BTF or section.attach == "trace_multi" for section in named)
 
     def _loading(self) -> list[Program]:
         return [p for p in self.programs.values() if p.autoload]

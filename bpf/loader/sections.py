@@ -1,4 +1,4 @@
-"""What an ELF section's name says about the program in it.  tools/lib/bpf/libbpf.c: section_defs[] of libbpf 1.1.
+"""What an ELF section's name says about the program in it.  tools/lib/bpf/libbpf.c: section_defs[] of libbpf 1.8.
 
 A name ending in "+" also takes something after a slash (`kprobe+` is `kprobe` or `kprobe/vfs_write`), one ending in
 "/" must have it, others are exact.

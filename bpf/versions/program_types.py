@@ -251,6 +251,7 @@ declare(
         ksyscall+        -                  -     ksyscall
         kretsyscall+     -                  -     ksyscall
         usdt+            -                  -     usdt
+        usdt.s+          -                  sleep usdt
     """,
 )
 declare(
@@ -304,8 +305,10 @@ declare(
     needs="bpf perfmon",
     traits="perf",
     sections="""
-        tracepoint+ - - tracepoint
-        tp+         - - tracepoint
+        tracepoint+   - -     tracepoint
+        tp+           - -     tracepoint
+        tracepoint.s+ - sleep tracepoint
+        tp.s+         - sleep tracepoint
     """,
 )
 declare(
@@ -473,6 +476,7 @@ declare(
     sections="""
         sk_skb/stream_parser  SK_SKB_STREAM_PARSER  exp,opt
         sk_skb/stream_verdict SK_SKB_STREAM_VERDICT exp,opt
+        sk_skb/verdict        SK_SKB_VERDICT        exp,opt
         sk_skb
     """,
     missing="attaching to a map of sockets: verified only",
@@ -520,8 +524,10 @@ declare(
     needs="bpf perfmon",
     traits="perf",
     sections="""
-        raw_tracepoint+ - - raw_tracepoint
-        raw_tp+         - - raw_tracepoint
+        raw_tracepoint+   - -     raw_tracepoint
+        raw_tp+           - -     raw_tracepoint
+        raw_tracepoint.s+ - sleep raw_tracepoint
+        raw_tp.s+         - sleep raw_tracepoint
     """,
 )
 declare(
@@ -686,6 +692,7 @@ declare(
     probe_attach="TRACE_FENTRY",
     sections="""
         tp_btf+     TRACE_RAW_TP  btf       trace
+        tp_btf.s+   TRACE_RAW_TP  btf,sleep trace
         fentry+     TRACE_FENTRY  btf       trace
         fmod_ret+   MODIFY_RETURN btf       trace
         fexit+      TRACE_FEXIT   btf       trace
@@ -694,6 +701,12 @@ declare(
         fexit.s+    TRACE_FEXIT   btf,sleep trace
         fsession+   TRACE_FSESSION btf      trace
         fsession.s+ TRACE_FSESSION btf,sleep trace
+        fentry.multi+     TRACE_FENTRY_MULTI   -     trace_multi
+        fexit.multi+      TRACE_FEXIT_MULTI    -     trace_multi
+        fsession.multi+   TRACE_FSESSION_MULTI -     trace_multi
+        fentry.multi.s+   TRACE_FENTRY_MULTI   sleep trace_multi
+        fexit.multi.s+    TRACE_FEXIT_MULTI    sleep trace_multi
+        fsession.multi.s+ TRACE_FSESSION_MULTI sleep trace_multi
         iter+       TRACE_ITER    btf       iter
         iter.s+     TRACE_ITER    btf,sleep iter
     """,
@@ -708,7 +721,10 @@ declare(
     needs="bpf perfmon",
     traits="jit btf_target",
     load_as="STRUCT_OPS@6.4",
-    sections="struct_ops+",
+    sections="""
+        struct_ops+
+        struct_ops.s+ - sleep
+    """,
     missing="registered as congestion control, which no connection uses; test runs of bpf_dummy_ops",
 )
 declare(

@@ -16,6 +16,7 @@ from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject, object_name
 from bpf.loader.sections import find
 from bpf.loader.sys import Task
+from simkernel.machine import boot
 from tests.bpf.loader.compile import bpf_object
 from tests.bpf.loader.fake import DEFAULT_FILES, FakeKernel
 
@@ -355,7 +356,8 @@ def test_attach_target_of_btf_programs(tmp_path):
 @pytest.mark.parametrize(
     ("name", "attach"),
     [("kprobe/x", "kprobe"), ("kretprobe.multi/a*", "kprobe_multi"), ("uprobe.session.s/p:a*", "uprobe_multi"), ("usdt/p:a:b", "usdt"), ("tp/a/b", "tracepoint"),
-     ("?fentry.s/x", "trace"), ("iter/task", "iter"), ("xdp", ""), ("kprobex", None), ("tc/x", None)],
+     ("?fentry.s/x", "trace"), ("iter/task", "iter"), ("xdp", ""), ("kprobex", None), ("tc/x", None), ("fentry.multi/a*", "trace_multi"),
+     ("fsession.multi.s/a", "trace_multi"), ("tp.s/a/b", "tracepoint"), ("raw_tp.s/a", "raw_tracepoint"), ("tp_btf.s/a", "trace"), ("usdt.s/p:a:b", "usdt"), ("sk_skb/verdict", "")],
 )  # fmt: skip
 def test_section_names(name, attach):
     found = find(name)
@@ -377,6 +379,26 @@ def test_one_link_for_all_functions_of_a_file_that_match(tmp_path):
     ]
     assert [link["link"] for link in kernel.links] == [48, 48, 56]
     assert [place[4:] for place in places[:2]] == [(2, 0, 0), (1, 1, 0)] and places[2][:2] == (0, 3)
+
+
+def test_trampolines_of_all_functions_that_match(tmp_path):
+    text = """int entered, left, slept;
+    SEC("fentry.multi/__x64_sys_get*id") int in(u64 *c) { entered++; return 0; }
+    SEC("fexit.multi/__x64_sys_getp*") int out(u64 *c) { left++; return 0; }
+    SEC("fentry.multi") int nowhere(u64 *c) { return 0; }
+    SEC("tp.s/syscalls/sys_enter_getsid") int sleepy(u64 *c) { slept++; return 0; }"""
+    machine = boot(kernel="7.2")
+    obj = machine.load(bpf_object(tmp_path, text))
+    links = obj.attach()
+    assert [link.what for link in links] == [
+        "fentry.multi '__x64_sys_get*id'", "fexit.multi '__x64_sys_getp*'", "tracepoint 'syscalls/sys_enter_getsid'",
+    ]  # fmt: skip
+    for name in ("getpgid", "getsid", "getpgid", "getcpu"):
+        machine.session.syscalls.syscall(name, 0, 0, 0)
+    counts = obj.globals(".bss")
+    assert (counts.entered, counts.left, counts.slept) == (3, 2, 1)
+    with pytest.raises(LoadError, match=r"no function that can be traced matches 'nothing\*'"):
+        machine.load(bpf_object(tmp_path, 'SEC("fexit.multi/nothing*") int f(u64 *c) { return 0; }')).attach()
 
 
 def test_fallbacks_of_old_kernels(tmp_path):
