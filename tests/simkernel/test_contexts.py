@@ -90,7 +90,8 @@ class Reader:
 
 @pytest.fixture
 def before_run(monkeypatch):
-    """Functions of the context's address, called before a program runs."""
+    """Functions of the context's address, called before a program runs: by Python, since compiled programs run without being asked."""
+    monkeypatch.setenv("SIMKERNEL_TIER", "python")
     seen = []
     run = BpfProg.run64
 
