@@ -23,6 +23,9 @@ class CallFacts:
     user_size: int = 928  # bytes of struct user
     old_ptrace_requests: bool = False  # PTRACE_GETREGS and its like are requests of this CPU
     sysemu_since: str | None = None  # PTRACE_SYSEMU
+    largest_frame: tuple[str, int] | None = (
+        None  # (since, bytes) of a signal's frame with all that a CPU without XSAVE has: AT_MINSIGSTKSZ
+    )
     sem_times_padded: bool = False  # struct semid64_ds has room behind each time
     pads_statfs64: bool = False  # user space may count the padding of struct statfs64 (arm)
     ipc_version: bool = False  # semctl, msgctl and shmctl take the flag IPC_64 (arm)

@@ -245,6 +245,7 @@ ARCHITECTURE = Architecture(
         ),
         audit_arch=0xC000003E,
         has_soft_dirty=True,
+        largest_frame=("5.14", 1440),  # fpu__get_fpstate_size(), MAX_FRAME_SIGINFO_UCTXT_SIZE and padding
         generic_entry=True,
         has_tsc=True,
         step_flag=("flags", 0x100),

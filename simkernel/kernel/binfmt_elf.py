@@ -19,6 +19,7 @@ from arch.abi.elf import (
     AT_GID,
     AT_HWCAP,
     AT_HWCAP2,
+    AT_MINSIGSTKSZ,
     AT_NULL,
     AT_PAGESZ,
     AT_PHDR,
@@ -240,8 +241,10 @@ def _load_image(
         if segment.offset <= elf.phoff < segment.offset + segment.filesz:
             phdr = elf.phoff - segment.offset + segment.vaddr + bias
     vdso = k.mm.map_vdso(mm)
+    frame = k.arch.calls.largest_frame
     auxv = [
         (AT_SYSINFO_EHDR, vdso) if vdso else None,
+        (AT_MINSIGSTKSZ, frame[1]) if frame is not None and k.version.at_least(frame[0]) else None,
         (AT_HWCAP, k.arch.hwcap),
         (AT_PAGESZ, PAGE_SIZE),
         (AT_CLKTCK, 100),
@@ -256,7 +259,6 @@ def _load_image(
         (AT_GID, munged(user_ns(task), "gid", task.cred.gid)),
         (AT_EGID, munged(user_ns(task), "gid", task.cred.egid)),
         (AT_SECURE, int(bprm.secure)),
-        (AT_HWCAP2, k.arch.hwcap2) if k.arch.hwcap2 else None,
     ]
     sp = _build_stack(k, bprm, mm, [pair for pair in auxv if pair is not None])
     k.mirror.store_mm(mm)
@@ -305,13 +307,18 @@ def _build_stack(k: KernelFace, bprm: LinuxBinprm, mm: Mm, auxv: list[tuple[int,
         raise KernelError(ENOMEM)
     put(arg_text + env_text, mm.arg_start)
     position &= ~15
+    platform = 0
     if k.arch.elf_platform:
         platform_text = k.arch.elf_platform.encode() + b"\0"
         position -= len(platform_text)
-        auxv.append((AT_PLATFORM, put(platform_text, position)))
+        platform = put(platform_text, position)
     position = (position & ~15) - 16
     auxv.append((AT_RANDOM, put(k.random.randbytes(16), position)))
+    if k.arch.hwcap2:
+        auxv.append((AT_HWCAP2, k.arch.hwcap2))
     auxv.append((AT_EXECFN, execfn))
+    if platform:
+        auxv.append((AT_PLATFORM, platform))
     auxv.append((AT_NULL, 0))
     words: list[int] = [len(bprm.argv)]
     for start, strings in ((mm.arg_start, bprm.argv), (mm.env_start, bprm.envp)):

@@ -76,3 +76,13 @@ def test_a_step_into_a_handler(tmp_path, busybox):
         start = "mkdir -p /below/proc; mount -t proc proc /below/proc; /below/stepped"
         result = machine.run([machine.install(busybox), "sh", "-c", start], timeout_host_s=100)
     assert result.text == (HERE / "stepped_6_1.txt").read_text()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("gcc"), reason="needs gcc for x86_64")
+def test_the_auxiliary_vector(tmp_path):
+    """As on a real 6.1 of a CPU without XSAVE (`noxsave`), which the emulated one is."""
+    program = tmp_path / "vector"
+    subprocess.run(["gcc", "-static", "-O1", "-w", "-o", program, HERE / "vector.c"], check=True)
+    with closing(simkernel.boot()) as machine:
+        result = machine.run([machine.install(str(program))], timeout_host_s=60)
+    assert result.text == (HERE / "vector_6_1.txt").read_text()
