@@ -1,6 +1,6 @@
 """Array maps, and arrays of programs, perf events, cgroups and maps.  kernel/bpf/arraymap.c.
 
-The values lie behind the 272 bytes of struct bpf_array in one piece, as in the kernel: rewritten programs compute
+The values lie behind struct bpf_array in one piece, as in the kernel: rewritten programs compute
 addresses from that.
 """
 
@@ -33,8 +33,7 @@ from bpf.maps.btf import check_int_key
 from bpf.maps.rows import Probe, map_type
 from bpf.perf_face import PerfEvent
 
-VALUES = 272  # offsetof(struct bpf_array, value)
-ELEM_SIZE_AT, INDEX_MASK_AT = 256, 260
+ELEM_SIZE_BEFORE, INDEX_MASK_BEFORE = 16, 12  # bytes before the values
 Element = TypeVar("Element")
 
 ARRAY_CREATE_FLAGS = (
@@ -97,15 +96,17 @@ class _Indexed(BpfMap):
 
     def alloc_array(self, elem_size: int) -> None:
         """struct bpf_array with its elements."""
-        if self.bpf.version.before("4.9") and (elem_size == 0 or (U32_MAX - VALUES) // elem_size < self.max_entries):
+        if self.bpf.version.before("4.9") and (
+            elem_size == 0 or (U32_MAX - self.array_size) // elem_size < self.max_entries
+        ):
             raise refuse(ENOMEM)
         self.elem_size = elem_size
-        self.address = self.allocate(VALUES + self.max_entries * elem_size, 64)
+        self.address = self.allocate(self.array_size + self.max_entries * elem_size, 64)
         self.describe_array()
 
     def describe_array(self) -> None:
-        self.mem.write_uint(self.address + ELEM_SIZE_AT, 4, self.elem_size)
-        self.mem.write_uint(self.address + INDEX_MASK_AT, 4, self.index_mask())
+        self.mem.write_uint(self.address + self.array_size - ELEM_SIZE_BEFORE, 4, self.elem_size)
+        self.mem.write_uint(self.address + self.array_size - INDEX_MASK_BEFORE, 4, self.index_mask())
 
 
 class _ValueArray(_Indexed):
@@ -167,11 +168,11 @@ class ArrayMap(_ValueArray):
             self.elem_size = elem_size
             size = PAGE_SIZE + round_up(self.max_entries * elem_size, PAGE_SIZE)
             self._pages = self.allocate(size, PAGE_SIZE)
-            self.address = self._pages + PAGE_SIZE - VALUES
+            self.address = self._pages + PAGE_SIZE - self.array_size
             self.describe_array()
         else:
             self.alloc_array(elem_size)
-        self.values = self.address + VALUES
+        self.values = self.address + self.array_size
 
     def free_struct(self) -> None:
         self.mem.free(self._pages or self.address)
@@ -275,7 +276,7 @@ class PercpuArrayMap(_ValueArray):
     def alloc(self) -> None:
         self.elem_size = round_up(self.value_size, 8)
         self.cpu_size = self.max_entries * self.elem_size
-        self.address = self.allocate(VALUES + self.max_entries * 8, 64)
+        self.address = self.allocate(self.array_size + self.max_entries * 8, 64)
         self.describe_array()
         self.values = self.allocate(self.cpu_size * self.host.nr_cpus)
 
@@ -365,7 +366,7 @@ class FdArrayMap(_Indexed, Generic[Element]):
 
     def alloc(self) -> None:
         self.alloc_array(8)
-        self.values = self.address + VALUES
+        self.values = self.address + self.array_size
         self.objects: dict[int, Element] = {}
 
     def element_changed(self, index: int) -> None:

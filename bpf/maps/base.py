@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPERM
 from arch.abi.internal import NUMA_NO_NODE
 from arch.abi.limits import KMALLOC_MAX_SIZE
-from arch.abi.version import KernelVersion
+from arch.abi.version import KernelVersion, newest
 from arch.errors import KernelError
 from arch.records import dataclass
 from bpf import uapi
@@ -24,7 +24,7 @@ from bpf.btf import Btf
 from bpf.btf.record import Record
 from bpf.face import BpfHost, FdObject, Prog, ProgArrayOwner
 from bpf.frames import FrameHost
-from bpf.maps.info import KptrField, MapInfo
+from bpf.maps.info import ARRAY_SIZES, KptrField, MapInfo
 from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
 from bpf.maps.rows import MAP_TYPES
@@ -260,6 +260,11 @@ class BpfMap(FdObject):
             self.mem.write_uint(self.address + 8, 8, self.inner_map_meta.address)
         self.mem.write(self.address + 104, self.name.encode("latin-1")[:15].ljust(16, b"\0"))
 
+    @property
+    def array_size(self) -> int:
+        """sizeof(struct bpf_array)."""
+        return newest(ARRAY_SIZES, self.bpf.version)
+
     def info(self) -> MapInfo:
         """What a verifier looks at."""
         return MapInfo(
@@ -276,19 +281,13 @@ class BpfMap(FdObject):
             btf_key_type_id=self.btf_key_type_id,
             btf_value_type_id=self.btf_value_type_id,
             btf_vmlinux_value_type_id=self.btf_vmlinux_value_type_id,
-            spin_lock_off=self.spin_lock_off,
-            timer_off=self.timer_off,
-            kptrs=self.kptrs,
-            closed=self.closed,
-            record=self.record,
-            frozen=self.frozen,
-            writecnt=self.writecnt,
+            spin_lock_off=self.spin_lock_off, timer_off=self.timer_off, kptrs=self.kptrs, closed=self.closed,
+            record=self.record, frozen=self.frozen, writecnt=self.writecnt,
             value_address=self.direct_value_address if self.has_direct_value else None,
             value_read=self._direct_read if self.has_direct_value else None,
-            map_extra=self.map_extra,
-            bypass_spec_v1=self.bypass_spec_v1,
+            map_extra=self.map_extra, bypass_spec_v1=self.bypass_spec_v1, array_size=self.array_size,
             owner=self,
-        )
+        )  # fmt: skip
 
     def direct_value_address(self, offset: int) -> int:
         """map_direct_value_addr(): address of a byte of the only value."""

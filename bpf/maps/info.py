@@ -33,6 +33,10 @@ def kptr_field(one: Field, btf: Btf, vmlinux: Btf | None) -> KptrField:
     return KptrField(one.offset, one.btf_id, one.kind != KPTR_UNREF, name, dtor, one.btf if own else None, percpu)
 
 
+# sizeof(struct bpf_array), behind which the values are: it begins with struct bpf_map, which 6.12 and 7.2 have in other sizes
+ARRAY_SIZES = (("7.2", 304), ("6.12", 264), (None, 272))
+
+
 @dataclass
 class MapInfo:
     """The part of a map that a verifier looks at: struct bpf_map."""
@@ -62,6 +66,7 @@ class MapInfo:
     value_address: Callable[[int], int] | None = None  # map_direct_value_addr: offset -> kernel address; KernelError
     value_read: Callable[[int, int], int] | None = None  # (offset, size) of a frozen read-only map -> value
     bypass_spec_v1: bool = True
+    array_size: int = 0  # sizeof(struct bpf_array)
     map_extra: int = 0
     area: Callable[[], tuple[int, int]] | None = (
         None  # of an arena: its first address in user space, and the one behind its last

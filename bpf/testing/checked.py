@@ -16,7 +16,7 @@ from arch.memory import FlatMemory, Memory
 from bpf import uapi
 from bpf.core.program import BpfProg
 from bpf.isa.insn import BPF_PSEUDO_CALL, Insn
-from bpf.maps.array import VALUES, ArrayMap, FdArrayMap
+from bpf.maps.array import ArrayMap, FdArrayMap
 from bpf.maps.base import STRUCT_BPF_MAP_SIZE, XSK_MAP, BpfMap
 from bpf.maps.net import XskMap
 from bpf.maps.storage import CgroupStorageMap
@@ -205,7 +205,7 @@ def _map_ranges(found: BpfMap, special: set[int]) -> list[tuple[int, int]]:
         return [(found.values + i * step, found.values + i * step + found.value_size) for i in range(found.max_entries)]
     if isinstance(found, FdArrayMap):
         special.add(found.address)
-        return [(found.address + VALUES, found.address + VALUES + found.max_entries * 8)]
+        return [(found.address + found.array_size, found.address + found.array_size + found.max_entries * 8)]
     if isinstance(found, CgroupStorageMap):  # bpf_cgroup_storages_alloc(): a test run's own, made before it begins
         address = found.element(0, 0)
         special.add(address)

@@ -1,5 +1,6 @@
 """Maps: the rules of each type and version, iteration order, lifetimes, and random operations against plain Python."""
 
+import lzma
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,13 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM
-from arch.abi.version import NEWEST, KernelVersion
+from arch.abi.version import NEWEST, KernelVersion, newest
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.btf import Btf, recorded
+from bpf.btf.codec import Kind
 from bpf.maps import htab
 from bpf.maps.base import MapAttr
+from bpf.maps.info import ARRAY_SIZES, MapInfo
 from bpf.maps.jhash import jhash, jhash2
 from bpf.testing.host import TestHost
+from bpf.verifier.rewrite.map_lookup import map_gen_lookup
+
+RECORDED = Path(recorded.__file__).parent
 
 
 def u32(value):
@@ -473,3 +480,14 @@ def test_hash_map_against_a_dictionary(steps, version, flags):
             assert sorted(keys) == sorted(plain)
             buckets = [a_map.bucket(key) for key in keys]
             assert buckets == sorted(buckets)
+
+
+@pytest.mark.parametrize("kernel", ["5.10", "6.1", "6.12", "7.2"])
+def test_where_the_values_of_an_array_begin(kernel):
+    """As the recorded types of that kernel say, and as a look-up that is written out computes it."""
+    btf = Btf.parse(lzma.decompress((RECORDED / f"x86_64-{kernel}.btf.xz").read_bytes()))
+    places = {name: offset for name, _, offset, _ in btf.members_of(btf.find("bpf_array", Kind.STRUCT))}
+    size = newest(ARRAY_SIZES, KernelVersion.parse(kernel))
+    assert (places["elem_size"], places["index_mask"], places["value"]) == (8 * size - 128, 8 * size - 96, 8 * size)
+    lookup = map_gen_lookup(MapInfo(uapi.BPF_MAP_TYPE_ARRAY, 4, 8, 2, array_size=size))
+    assert lookup is not None and lookup[0].imm == size

@@ -16,7 +16,6 @@ from bpf.verifier.rewrite import emit
 BPF_F_INNER_MAP = uapi.BPF_F_INNER_MAP
 
 # Where bpf/maps keeps elements, on every architecture as on x86-64.
-_ARRAY_VALUE = 272  # struct bpf_array
 _ELEM_KEY = 48  # struct htab_elem
 _LRU_REF = 35  # lru_node.ref of it
 
@@ -28,7 +27,7 @@ def index_mask(map_: MapInfo) -> int:
 
 def _element(map_: MapInfo, elem_size: int, skip: int) -> list[Insn]:
     """r0 = address of the element that *r2 is the index of; jumps `skip` beyond the address if there is none."""
-    insns = [emit.add_imm(1, _ARRAY_VALUE), emit.ldx(4, 0, 2, 0)]
+    insns = [emit.add_imm(1, map_.array_size), emit.ldx(4, 0, 2, 0)]
     if map_.bypass_spec_v1:
         insns.append(emit.jmp_imm(BPF_JGE, 0, map_.max_entries, 2 + skip))
     else:
