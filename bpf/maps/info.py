@@ -66,7 +66,7 @@ class MapInfo:
     value_address: Callable[[int], int] | None = None  # map_direct_value_addr: offset -> kernel address; KernelError
     value_read: Callable[[int, int], int] | None = None  # (offset, size) of a frozen read-only map -> value
     bypass_spec_v1: bool = True
-    array_size: int = 0  # sizeof(struct bpf_array)
+    array_size: int = ARRAY_SIZES[-1][1]  # sizeof(struct bpf_array)
     map_extra: int = 0
     area: Callable[[], tuple[int, int]] | None = (
         None  # of an arena: its first address in user space, and the one behind its last

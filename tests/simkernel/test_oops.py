@@ -147,12 +147,12 @@ def test_return_probes_under_way_are_given_back(fresh: Machine) -> None:
     k = fresh.kernel
     probe = Kretprobe(lambda instance, regs: None, symbol="do_sys_openat2")
     k.observer.tracing.kprobes.register_kretprobe(probe)
-    free = probe.free
+    free = probe.instances.free
     task = fresh.user_task("victim")
     replace_body(fresh, "do_sys_openat2", wrong)
     with pytest.raises(Oops):
         task.syscall("openat", -100, "/etc/hostname", 0, 0)
-    assert probe.free == free > 0
+    assert probe.instances.free == free > 0
 
 
 def test_locks_that_the_task_held_are_free(fresh: Machine) -> None:

@@ -30,6 +30,8 @@ class Tables:
     conf: Mapping[str, Mapping[str, Row]]  # by family
     neigh: Mapping[str, Mapping[str, Row]]
     values: Mapping[str, Value]  # of `plain`
+    conf_values: Mapping[str, dict[str, int]]
+    neigh_values: Mapping[str, dict[str, int]]
 
 
 def _of(rows: tuple[Row, ...], version: KernelVersion) -> dict[str, Row]:
@@ -41,27 +43,34 @@ def _of(rows: tuple[Row, ...], version: KernelVersion) -> dict[str, Row]:
 def tables(version: KernelVersion) -> Tables:
     """What this kernel has."""
     plain = _of(ROWS, version)
-    others = {row.name: row.value for row in reversed(ROWS)}
+    conf = {family: _of(rows, version) for family, rows in CONF.items()}
+    neigh = {family: _of(rows, version) for family, rows in NEIGHS.items()}
     return Tables(
         plain,
-        {family: _of(rows, version) for family, rows in CONF.items()},
-        {family: _of(rows, version) for family, rows in NEIGHS.items()},
-        others | {name: row.value for name, row in plain.items()},
+        conf,
+        neigh,
+        _values(ROWS, plain),
+        {family: _numbers(_values(CONF[family], rows)) for family, rows in conf.items()},
+        {family: _numbers(_values(NEIGHS[family], rows)) for family, rows in neigh.items()},
     )
 
 
-def _numbers(rows: Mapping[str, Row]) -> dict[str, int]:
-    return {name: row.value for name, row in rows.items() if isinstance(row.value, int)}
+def _values(rows: tuple[Row, ...], own: Mapping[str, Row]) -> dict[str, Value]:
+    return {row.name: row.value for row in reversed(rows)} | {name: row.value for name, row in own.items()}
+
+
+def _numbers(values: Mapping[str, Value]) -> dict[str, int]:
+    return {name: value for name, value in values.items() if isinstance(value, int)}
 
 
 def fresh(net: Net, first: Net | None, rows: Tables) -> None:
     """devinet_init_net(), addrconf_init_net(), neigh: IPv4 begins as in the first namespace, IPv6 as at boot."""
     for family in CONF:
-        plain = _numbers(rows.conf[family])
+        plain = rows.conf_values[family]
         old = first if family == "ipv4" else None
         net.conf_default[family] = dict(old.conf_default[family] if old is not None else plain)
         net.conf_all[family] = dict(old.conf_all[family] if old is not None else plain | ALL[family])
-        neigh = {n: v for n, v in _numbers(rows.neigh[family]).items() if n not in NEIGH_GLOBAL}
+        neigh = {n: v for n, v in rows.neigh_values[family].items() if n not in NEIGH_GLOBAL}
         net.neigh_default[family] = dict(first.neigh_default[family] if first is not None else neigh)
     net.sysctl = {
         name: value

@@ -20,6 +20,7 @@ from bpf.maps.base import MapAttr
 from simkernel.kernel import shortcuts
 from simkernel.observe.attach import Attached
 from tests.simkernel.known_maps import answer_all, publish
+from tracing.probes.returns import Instances
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
 PROGRAMS = Path(__file__).parent / "programs" / "bin"
@@ -96,7 +97,7 @@ def told(monkeypatch, tier, arch, seed, kernel="6.1", listens=0.0, inside=0.0):
             case "multi":
                 loads = [layout.fields[facts.return_value].offset] if returns and k.arch.word == 8 else arguments
                 prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads, read))
-                observer.multi._one(prog, observer.symbols.address(place), rng.choice([0, 5]), returns)
+                observer.multi._one(prog, observer.symbols.address(place), rng.choice([0, 5]), returns, Instances(64))
             case "trampoline" if k.version.at_least("5.5") and place not in ENTRIES:
                 loads = [0] if k.text.functions[place].prototype.params else []  # its context is numbers, too
                 prog = loaded(uapi.BPF_PROG_TYPE_KPROBE, program_text(rng, loads, read))

@@ -20,6 +20,7 @@ from bpf.maps.ringbuf import RingBufferMap
 from simkernel.kernel.clock import Clock
 from simkernel.observe.attach import Attached
 from tests.simkernel.known_maps import answer_all, publish
+from tracing.probes.returns import Instances
 from tracing.probes.uprobes import Uprobes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
@@ -164,7 +165,9 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
         programs.append(prog)
         observer._printk_wanted(prog)
         if rng.random() < 0.3:
-            observer.multi._one(prog, observer.symbols.address(place), rng.choice([0, 5]), rng.random() < 0.3)
+            observer.multi._one(
+                prog, observer.symbols.address(place), rng.choice([0, 5]), rng.random() < 0.3, Instances(64)
+            )
             continue
         name = f"e{len(programs)}"
         tracing.probe_events.run(f"{rng.choice('ppr')}:{name} {place}", "kprobe")
