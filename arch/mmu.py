@@ -89,6 +89,19 @@ class PageTable:
                 if entry and start <= addr < end:
                     yield addr, entry
 
+    def occupied(self, start: int, end: int) -> bool:
+        """Whether there is an entry in [start, end): by tables, whatever the range."""
+        first, last, leaves = start >> 21, (end - 1) >> 21, self.leaves
+        for key in range(first, last + 1) if last - first < len(leaves) else leaves:
+            leaf = leaves.get(key)
+            if leaf is None or not first <= key <= last:
+                continue
+            low = start >> PAGE_SHIFT & 511 if key == first else 0
+            high = (end - 1 >> PAGE_SHIFT & 511) + 1 if key == last else 512
+            if self.phys.words[leaf + low : leaf + high] != _NO_ENTRIES[low:high]:
+                return True
+        return False
+
     def clear(self) -> None:
         """No page is present any more."""
         for leaf in self.leaves.values():
@@ -167,6 +180,10 @@ class AddressSpace:
     def entries(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """(page address, entry) of every present page in [start, end), in order."""
         return self.table.entries(start, end)
+
+    def occupied(self, start: int, end: int) -> bool:
+        """Whether a page of [start, end) is present."""
+        return start < end and self.table.occupied(start, end)
 
     def translate(self, addr: int, access: str) -> int:
         """Physical address, if user code may do this access ("read", "write", "exec"); else Fault."""

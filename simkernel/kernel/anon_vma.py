@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from arch.abi.limits import PAGE_SIZE
+from arch.mmu import AddressSpace
 from simkernel.kernel.areas import VM_WIPEONFORK, Vma
 
 Neighbours = tuple[Vma | None, Vma | None]  # before it, behind it
@@ -17,10 +17,9 @@ Neighbours = tuple[Vma | None, Vma | None]  # before it, behind it
 class Owner(Protocol):
     """The address space."""
 
-    pages: dict[int, int]
+    space: AddressSpace
     vmas: list[Vma]
 
-    def present(self, start: int, end: int) -> list[int]: ...
     def find(self, addr: int) -> Vma | None: ...
 
 
@@ -28,7 +27,7 @@ def anon_vma_prepare(mm: Owner, vma: Vma) -> None:
     """An area that has pages has an anon_vma: that of a neighbour that is like it, or a new one."""
     if vma.anon_chain or vma.file is not None or vma.shared or vma.fault is not None:
         return
-    if vma.start in mm.pages or vma.end - PAGE_SIZE in mm.pages or mm.present(vma.start, vma.end):
+    if mm.space.occupied(vma.start, vma.end):
         vma.anon_chain = _reusable(mm.find(vma.end), vma) or _reusable(mm.find(vma.start - 1), vma) or (object(),)
 
 

@@ -532,6 +532,8 @@ class Mm(MmSlots):
 
     def reprotect(self, vma: Vma) -> None:
         """Present pages stay, with the new rights: change_pte_range()."""
+        if not vma.prot:
+            anon_vma_prepare(self, vma)  # while the tables still say which there are
         for page in self.present(vma.start, vma.end):
             if vma.prot:
                 self.show(vma, page)

@@ -215,6 +215,19 @@ def test_user_memory_asks_for_pages() -> None:
         user.read(0x1FFFC, 8)
 
 
+def test_a_range_is_occupied_where_an_entry_is() -> None:
+    """As the list of entries says it, of ranges of every size."""
+    phys, rng = PhysicalMemory(16 * MIB), random.Random(5)
+    space = AddressSpace(phys, 1 << 40, "little")
+    pages = [rng.choice([0, 1 << 30, 5 << 30]) + rng.randrange(3000) * 4096 for _ in range(60)]
+    for page in pages:
+        space.map(page, phys.alloc_page(), PTE_READ)
+    for _ in range(3000):
+        start = max(0, rng.choice(pages) + rng.choice([-2, -1, 0, 1, 2, 512, 511]) * 4096)
+        end = start + rng.choice([0, 1, 2, 3, 40, 512, 513, 2000, 1 << 20]) * 4096
+        assert space.occupied(start, end) == any(True for _ in space.entries(start, end))
+
+
 # -- symbols ---------------------------------------------------------------------------------------------------
 def test_symbols() -> None:
     symbols = Symbols()
