@@ -17,20 +17,6 @@ from arch.abi.version import KernelVersion
 from arch.records import dataclass
 from bpf import uapi
 
-__all__ = [
-    "PROGRAM_TYPES",
-    "RFC_PROGRAM_TYPES",
-    "AttachType",
-    "ProgramType",
-    "SectionName",
-    "attach_number",
-    "attach_types",
-    "declare",
-    "program_type",
-    "program_types",
-    "types_where",
-]
-
 PACKETS = ("", "read", "write")
 SECTION_FLAGS = ("exp", "opt", "btf", "sleep", "frags")
 TRAITS = ("cgroup", "checked", "btf_target", "ld_abs", "perf", "no_prologue", "not_configured", "jit")

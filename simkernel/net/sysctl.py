@@ -172,7 +172,7 @@ def conf_of(net: Net, family: str, whose: str) -> dict[str, Value]:
 
 
 def _values(numbers: dict[str, int]) -> dict[str, Value]:
-    return numbers  # type: ignore[return-value]  # values of conf are ints, and stay so
+    return numbers  # type: ignore[return-value]  # values of conf are ints, but for stable_secret, which only its file reads
 
 
 def neigh_of(k: NetKernel, net: Net, family: str, whose: str) -> dict[str, Value]:

@@ -34,8 +34,7 @@ def tcp_abort(k: NetKernel, sk: int, err: int) -> Body:
         yield k.call("tcp_set_state", sk, TCP_CLOSE)
         yield from stop_listening(k, sock)
     sock.set_error(err)
-    if k.version.at_least("5.15"):
-        yield k.call("sk_error_report", sk)
+    yield k.call("sk_error_report", sk)
     if sock.state in NEED_RESET:
         yield from send_active_reset(k, sock)
     if k.net.socks.get(sk) is sock:
@@ -46,20 +45,18 @@ def tcp_abort(k: NetKernel, sk: int, err: int) -> Body:
 @kernel_function("int udp_abort(struct sock *sk, int err)", source="net/ipv4/udp.c", since="4.9")
 def udp_abort(k: NetKernel, sk: int, err: int) -> Body:
     """Who has it open reads an error, and has no peer any more."""
-    sock = k.net.socks[sk]
-    sock.set_error(err)
-    if k.version.at_least("5.15"):
-        yield k.call("sk_error_report", sk)
-    disconnect(k, sock)
-    return 0
+    return (yield from _abort(k, sk, err))
 
 
 @kernel_function("int raw_abort(struct sock *sk, int err)", source="net/ipv4/raw.c", since="4.10")
 def raw_abort(k: NetKernel, sk: int, err: int) -> Body:
     """The same of a raw socket."""
+    return (yield from _abort(k, sk, err))
+
+
+def _abort(k: NetKernel, sk: int, err: int) -> Body:
     sock = k.net.socks[sk]
     sock.set_error(err)
-    if k.version.at_least("5.15"):
-        yield k.call("sk_error_report", sk)
+    yield k.call("sk_error_report", sk)
     disconnect(k, sock)
     return 0

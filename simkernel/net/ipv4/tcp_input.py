@@ -361,7 +361,7 @@ def tcp_reset(k: NetKernel, sk: int, skb: int) -> Body:
     sock.set_error(error)
     if sock.dead:
         sock.free()
-    elif k.version.at_least("5.15"):
+    else:
         yield k.call("sk_error_report", sk)
     return 0
 
