@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
-from bpf.verifier.domain.state import INVALID_SLOT, S32_MIN, S64_MIN, FuncState, Reg, StackSlot, Value
-from bpf.verifier.domain.tnum import tnum_text
+from bpf.verifier.domain.state import INVALID_SLOT, FuncState, Reg, StackSlot, Value
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
     MEM_PERCPU,
@@ -30,7 +28,7 @@ from bpf.verifier.domain.types import (
     SCALAR_VALUE,
     base_type,
 )
-from bpf.verifier.log.log import LIVENESS, StateStyle, as_int, as_s64, reg_type_str, slot_offset, slot_text
+from bpf.verifier.log.log import LIVENESS, StateStyle, as_s64, bounds, reg_type_str, slot_offset, slot_text
 
 _MAP_POINTERS: Final = (CONST_PTR_TO_MAP, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
 # reg_type_may_be_refcounted_or_null()
@@ -53,29 +51,6 @@ def type_name(word: int) -> str:
     return reg_type_str(base | (word & PTR_MAYBE_NULL))
 
 
-def _bounds(v: Value) -> list[str]:
-    found = []
-    if v.smin & U64_MAX != v.umin and v.smin != S64_MIN:
-        found.append(f"smin_value={v.smin}")
-    if v.smax & U64_MAX != v.umax and v.smax != S64_MAX:
-        found.append(f"smax_value={v.smax}")
-    if v.umin:
-        found.append(f"umin_value={v.umin}")
-    if v.umax != U64_MAX:
-        found.append(f"umax_value={v.umax}")
-    if v.var_off[1] != U64_MAX:
-        found.append(f"var_off={tnum_text(v.var_off)}")
-    if v.s32_min not in (v.smin, S32_MIN):
-        found.append(f"s32_min_value={v.s32_min}")
-    if v.s32_max not in (v.smax, S32_MAX):
-        found.append(f"s32_max_value={v.s32_max}")
-    if v.u32_min not in (v.umin, 0):
-        found.append(f"u32_min_value={as_int(v.u32_min)}")
-    if v.u32_max not in (v.umax, U32_MAX):
-        found.append(f"u32_max_value={as_int(v.u32_max)}")
-    return found
-
-
 def _attributes(v: Value) -> str:
     base = base_type(v.type)
     found = [f"id={v.id}"]
@@ -90,7 +65,7 @@ def _attributes(v: Value) -> str:
     if not v.var_off[1]:
         found.append(f"imm={v.var_off[0]:x}")
     else:
-        found.extend(_bounds(v))
+        found.extend(bounds(v, "_value"))
     return ",".join(found)
 
 

@@ -224,31 +224,31 @@ def _value_attributes(v: Value) -> list[str]:
     if not v.var_off[1]:
         found.append(f"imm={v.var_off[0]:x}")
     else:
-        found.extend(_bounds(v))
+        found.extend(bounds(v))
     return found
 
 
-def _bounds(v: Value) -> list[str]:
-    """The bounds that say something."""
+def bounds(v: Value, suffix: str = "") -> list[str]:
+    """The bounds that say something; before 5.18 their names ended with _value."""
     found = []
     if v.smin & U64_MAX != v.umin and v.smin != S64_MIN:
-        found.append(f"smin={v.smin}")
+        found.append(f"smin{suffix}={v.smin}")
     if v.smax & U64_MAX != v.umax and v.smax != S64_MAX:
-        found.append(f"smax={v.smax}")
+        found.append(f"smax{suffix}={v.smax}")
     if v.umin:
-        found.append(f"umin={v.umin}")
+        found.append(f"umin{suffix}={v.umin}")
     if v.umax != U64_MAX:
-        found.append(f"umax={v.umax}")
+        found.append(f"umax{suffix}={v.umax}")
     if v.var_off[1] != U64_MAX:
         found.append(f"var_off={tnum_text(v.var_off)}")
     if v.s32_min not in (v.smin, S32_MIN):
-        found.append(f"s32_min={v.s32_min}")
+        found.append(f"s32_min{suffix}={v.s32_min}")
     if v.s32_max not in (v.smax, S32_MAX):
-        found.append(f"s32_max={v.s32_max}")
+        found.append(f"s32_max{suffix}={v.s32_max}")
     if v.u32_min not in (v.umin, 0):
-        found.append(f"u32_min={as_int(v.u32_min)}")
+        found.append(f"u32_min{suffix}={as_int(v.u32_min)}")
     if v.u32_max not in (v.umax, U32_MAX):
-        found.append(f"u32_max={as_int(v.u32_max)}")
+        found.append(f"u32_max{suffix}={as_int(v.u32_max)}")
     return found
 
 
