@@ -132,7 +132,7 @@ def install(k: FsKernel) -> Vfs:
     vfs.mount_at("/proc", "proc", "proc", relatime)
     vfs.mount_at("/sys", "sysfs", "sysfs", relatime)
     vfs.mount_at("/dev", "devtmpfs", "devtmpfs", relatime)
-    populate_dev(vfs, devices.DEVICE_NODES)
+    populate_dev(vfs, devices.device_nodes(vfs.names))
     sysfs_devices.install(vfs)
     make_directory(vfs, "/dev/pts")
     vfs.mount_at("/dev/pts", "devpts", "devpts", relatime)

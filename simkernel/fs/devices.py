@@ -16,6 +16,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.features import Features
 from simkernel.fs.inode import File, FileOperations, Inode
 from simkernel.fs.tty import devpts
+from simkernel.fs.userfaultfd import USERFAULTFD_DEV_FOPS
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
@@ -310,8 +311,9 @@ KMSG_FOPS = FileOperations(
     open=_kmsg_open,
 )  # fmt: skip
 
-# (name, major, minor, mode) of /dev, in the order in which the kernel makes them.  drivers/char/mem.c:devlist[]
-DEVICE_NODES = (
+Node = tuple[str, int, int, int]  # name, major, minor, mode
+# Those of /dev in the order in which the kernel makes them.  drivers/char/mem.c:devlist[]
+DEVICE_NODES: tuple[Node, ...] = (
     ("null", 1, 3, 0o666),
     ("zero", 1, 5, 0o666),
     ("full", 1, 7, 0o666),
@@ -322,6 +324,12 @@ DEVICE_NODES = (
     ("console", 5, 1, 0o600),
     ("ptmx", 5, 2, 0o666),
 )
+
+
+def device_nodes(names: Features) -> tuple[Node, ...]:
+    """Those of this version; each row of drivers/char/misc.c is the next free number down from 127, or up from 256."""
+    misc = () if names.userfaultfd_minor is None else (("userfaultfd", 10, names.userfaultfd_minor, 0o600),)
+    return DEVICE_NODES + misc
 
 
 def char_devices(names: Features) -> dict[int, FileOperations]:
@@ -338,4 +346,5 @@ def char_devices(names: Features) -> dict[int, FileOperations]:
         makedev(5, 0): hostio.TTY_FOPS if new_tty else hostio.TTY_FOPS_5_11,
         devpts.PTMX_DEV: devpts.PTMX_FOPS[new_tty],
         makedev(5, 1): hostio.CONSOLE_FOPS if new_tty else hostio.CONSOLE_FOPS_5_11,
+        **({makedev(10, minor): USERFAULTFD_DEV_FOPS} if (minor := names.userfaultfd_minor) is not None else {}),
     }

@@ -11,7 +11,7 @@ from arch.abi.stat import PROC_SUPER_MAGIC
 from arch.abi.time import USER_TICK_NSEC
 from arch.cpuinfo import CpuInfo
 from arch.errors import KernelError
-from simkernel.fs.devices import kernel_log
+from simkernel.fs.devices import device_nodes, kernel_log
 from simkernel.fs.eventpoll import default_max_user_watches
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import FileOperations, SuperBlock
@@ -107,7 +107,7 @@ def kallsyms(k: FsKernel) -> str:
 
 def _devices(k: FsKernel) -> str:
     chars = "".join(
-        f"{major:3d} {name}\n" for major, name in ((1, "mem"), (5, "/dev/tty"), (5, "/dev/console"), (10, "misc"))
+        f"{major:3d} {name}\n" for major, name in ((1, "mem"), (5, "/dev/tty"), (5, "/dev/console"), (MISC, "misc"))
     )
     blocks = "".join(f"{major:3d} {name}\n" for major, name in sorted(k.vfs.block_majors.items()))
     return "Character devices:\n" + chars + "\nBlock devices:\n" + blocks
@@ -184,7 +184,7 @@ pty_slave            /dev/pts      136 0-1048575 pty:slave
 pty_master           /dev/ptm      128 0-1048575 pty:master
 """
 TTY_LDISCS = "n_tty       0\nn_null     27\n"
-MISC = "126 userfaultfd\n"
+MISC = 10  # major number of devices that have no more in common
 DMA = " 4: cascade\n"
 
 
@@ -216,7 +216,10 @@ def make_root(k: FsKernel) -> Dir:
     text("kallsyms", lambda: kallsyms(k), fops=PROC_REG_FOPS)
     root.add("kmsg", KmsgNode(k))
     text("loadavg", lambda: loadavg(k))
-    text("misc", lambda: MISC)
+    text(
+        "misc",
+        lambda: "".join(f"{minor:3d} {name}\n" for name, major, minor, _ in device_nodes(k.vfs.names) if major == MISC),
+    )
     text("fb", lambda: "")
     text("dma", lambda: DMA if k.arch.srcarch == "x86" else "")
     text("modules", lambda: "")

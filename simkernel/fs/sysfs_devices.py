@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from simkernel.fs.devices import DEVICE_NODES
+from simkernel.fs.devices import device_nodes
 from simkernel.fs.nodes import Dir, Link
 from simkernel.fs.sysfs import AttrFile, sysfs_file
 from simkernel.fs.vfs import Vfs
 
-CLASSES = {1: "mem", 5: "tty"}  # by major number
+CLASSES = {1: "mem", 5: "tty", 10: "misc"}  # by major number
 UNSAID = 0o600  # the mode that a node has unless its class says another
 
 
 def install(vfs: Vfs) -> None:
     """Those that /dev has from the start."""
-    for name, major, minor, mode in DEVICE_NODES:
+    for name, major, minor, mode in device_nodes(vfs.names):
         class_, number = CLASSES[major], f"{major}:{minor}"
         lines = [
             f"MAJOR={major}",

@@ -40,6 +40,7 @@ from arch.abi.userfaultfd import (
     UFFDIO_WRITEPROTECT_MODE_WP,
     UFFDIO_ZEROPAGE,
     UFFDIO_ZEROPAGE_MODE_DONTWAKE,
+    USERFAULTFD_IOC_NEW,
 )
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
@@ -214,9 +215,7 @@ def _words(k: FsKernel, arg: int, count: int) -> tuple[int, ...]:
 def _api(k: FsKernel, context: Context, arg: int) -> int:
     """struct uffdio_api: which features there are, and which are wanted.  EINVAL."""
     api, features, _ = _words(k, arg, 3)
-    if context.features is not None:
-        return -EINVAL
-    if api != UFFD_API or features & ~FEATURES:
+    if context.features is not None or api != UFFD_API or features & ~FEATURES:
         k.usercopy.copy_to_user(arg, bytes(24))
         return -EINVAL
     order = "<" if k.mem.byteorder == "little" else ">"
@@ -401,10 +400,20 @@ USERFAULTFD_FOPS = FileOperations(
 )  # fmt: skip
 
 
+def new_userfaultfd(k: FsKernel, flags: int) -> int:
+    """A new watcher.  EINVAL."""
+    mm = k.current.mm
+    if flags & ~(O_CLOEXEC | O_NONBLOCK | (UFFD_USER_MODE_ONLY if k.version.at_least("5.11") else 0)) or mm is None:
+        return -EINVAL
+    k.vfs.secure_anon("[userfaultfd]")
+    return k.vfs.anon_inode_getfd(
+        k, "[userfaultfd]", USERFAULTFD_FOPS, Context(k, mm, flags), O_RDONLY | flags & (O_CLOEXEC | O_NONBLOCK)
+    )
+
+
 @syscall("userfaultfd", "int flags", source="fs/userfaultfd.c", since="4.3")
 def sys_userfaultfd(k: FsKernel, flags: int) -> int:
     """A new watcher.  EPERM, EINVAL."""
-    mm = k.current.mm
     own = flags & UFFD_USER_MODE_ONLY if k.version.at_least("5.11") else 0
     if (
         not own
@@ -413,9 +422,14 @@ def sys_userfaultfd(k: FsKernel, flags: int) -> int:
         and not k.capable(CAP_SYS_PTRACE)
     ):
         return -EPERM
-    if flags & ~(O_CLOEXEC | O_NONBLOCK | (UFFD_USER_MODE_ONLY if k.version.at_least("5.11") else 0)) or mm is None:
+    return new_userfaultfd(k, flags)
+
+
+def _dev_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
+    """userfaultfd_dev_ioctl(): who may open the device may watch.  EINVAL."""
+    if cmd != USERFAULTFD_IOC_NEW:
         return -EINVAL
-    k.vfs.secure_anon("[userfaultfd]")
-    return k.vfs.anon_inode_getfd(
-        k, "[userfaultfd]", USERFAULTFD_FOPS, Context(k, mm, flags), O_RDONLY | flags & (O_CLOEXEC | O_NONBLOCK)
-    )
+    return new_userfaultfd(k, arg & 0xFFFFFFFF)
+
+
+USERFAULTFD_DEV_FOPS = FileOperations("userfaultfd_dev_fops", llseek="noop_llseek", ioctl=_dev_ioctl)

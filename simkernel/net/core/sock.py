@@ -372,6 +372,18 @@ class Sock:
         assert self.inet is not None
         mem.write(self.inet.pinet6 + self.k.types.offsetof("struct ipv6_pinfo", "saddr"), mapped(self.laddr))
 
+    def become_inet(self, ops: ProtoOps) -> None:
+        """IPV6_ADDRFORM: a sock of AF_INET6 that speaks IPv4 is one of AF_INET from now on, with these operations."""
+        assert self.socket is not None and self.inet is not None
+        self.family = self.socket.family = AF_INET
+        self.ip6, self.inet.pinet6 = None, 0
+        common = self.view["__sk_common"]
+        common.skc_family = AF_INET
+        common.skc_prot = self.k.mirror.static(proto_name(AF_INET, self.type, self.protocol))
+        self.socket.ops = ops
+        self.k.mirror.set_field(self.socket.addr, "socket", "ops", self.k.mirror.static(ops.name))
+        self.sync_addresses()
+
     def queue(self, skb: Skb) -> None:
         """Charge a packet to the receive buffer and queue it."""
         skb.set_owner(self)

@@ -21,6 +21,7 @@ from arch.abi.errno import (
     ESRCH,
 )
 from arch.abi.inet import (
+    INADDR_ANY,
     IPPROTO_RAW,
     IPPROTO_TCP,
     IPPROTO_UDP,
@@ -43,10 +44,11 @@ from simkernel.net.core.memberships import Membership
 from simkernel.net.core.message import Message, sockaddr_in6
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.af_inet import INET_DGRAM, INET_STREAM
 from simkernel.net.ipv4.ip_sockglue import set_ipsec_policy
 from simkernel.net.ipv6.addr import is_group
 from simkernel.net.ipv6.ip6_fib import is_local
-from simkernel.net.ipv6.ipv6_sockglue import ip6_datagram_send_ctl, join_group6, leave_group6
+from simkernel.net.ipv6.ipv6_sockglue import ip6_datagram_send_ctl, join_group6, leave_all, leave_group6
 from simkernel.net.ipv6.route import route_output
 
 EXTENSIONS = (in6.IPV6_HOPOPTS, in6.IPV6_RTHDRDSTOPTS, in6.IPV6_RTHDR, in6.IPV6_DSTOPTS)
@@ -83,12 +85,18 @@ def _routing_header(k: NetKernel, sk: Sock, data: bytes) -> int:
 
 
 def _address_form(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """A connection over IPv4 does not become a socket of AF_INET here: EADDRNOTAVAIL, as one over IPv6."""
+    """A connection over IPv4 becomes a socket of AF_INET.  EINVAL, ENOPROTOOPT, ENOTCONN, EADDRNOTAVAIL: one over IPv6."""
     if _int(k, data) != AF_INET:
         return -EINVAL
     if sk.type == SOCK_RAW or sk.protocol not in (IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE):
         return -ENOPROTOOPT
-    return -EADDRNOTAVAIL if sk.state == TCP_ESTABLISHED else -ENOTCONN
+    if sk.state != TCP_ESTABLISHED:
+        return -ENOTCONN
+    if sk.v6only or len(sk.raddr) != len(INADDR_ANY):
+        return -EADDRNOTAVAIL
+    leave_all(k, sk)
+    sk.become_inet(INET_STREAM if sk.protocol == IPPROTO_TCP else INET_DGRAM)
+    return 0
 
 
 def _get_address_form(k: NetKernel, sk: Sock, room: int) -> bytes | int:
