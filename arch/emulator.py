@@ -14,6 +14,7 @@ from unicorn import unicorn_const as ucc
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, Layout
+from arch.emulatorstate import REGISTER_FILES, Place
 from arch.hostmap import require_room
 from arch.libraries import check_library
 from arch.memory import KernelMemory, PhysicalMemory
@@ -44,7 +45,8 @@ class Emulator:
         self.support = support
         self.layout: Layout = arch.pt_regs_for(version)
         self.gdt = 0  # x86: address of the global descriptor table
-        self._native = trampolines(self.facts, self.layout, arch.word, arch.byteorder == "big")
+        arguments = self._syscall_arguments()
+        self._native = trampolines(self.facts, self.layout, arch.word, arch.byteorder == "big", arguments)
         self._dead_blocks: list[Any] = []  # data of removed hooks; translated code may still point to it
         self._flush_pending = False
         self._hooks_to_delete: list[int] = []
@@ -67,6 +69,7 @@ class Emulator:
         self.words[Word.GDT] = self.gdt
         if self.facts.user_context:
             self._make_kernel_context()
+        self._find_registers()
 
     def _shut(self) -> None:
         """Free unicorn; whatever would reach it from here on raises."""
@@ -130,14 +133,42 @@ class Emulator:
             if name in self._blobs:
                 pointers[i] = ctypes.addressof(self._blobs[name])
         self._table(Word.WRITE_IDS, Word.WRITE_PTRS, [0] * len(regs.names), 0)
-        abi, fill = self.arch.syscall_abis[0], self.facts.syscall_fill
-        fields = [(self.layout.fields[field].register or fill.get(field)) for field in abi.args[:READ_ARGUMENTS]]
-        arguments = [ids[str(name)] for name in fields if name is not None]
-        if len(arguments) == READ_ARGUMENTS:  # s390x answers no system call in the hook
+        if regs.syscall_arguments:
             copies = regs.syscall_copies
-            self._table(Word.SYSCALL_IDS, Word.SYSCALL_PTRS, arguments + [ids[source] for _, source in copies], values)
+            read = [*regs.syscall_arguments, *(source for _, source in copies)]
+            self._table(Word.SYSCALL_IDS, Word.SYSCALL_PTRS, [ids[name] for name in read], values)
             written = [self.facts.result_register, *(target for target, _ in copies)]
             self._table(Word.RESULT_IDS, Word.RESULT_PTRS, [ids[name] for name in written], scratch)
+
+    def _syscall_arguments(self) -> tuple[str, ...]:
+        """Registers of the first arguments of a system call; none on s390x, which answers no system call in the hook."""
+        fields, fill = self.arch.syscall_abis[0].args[:READ_ARGUMENTS], self.facts.syscall_fill
+        found = [self.layout.fields[field].register or fill.get(field) for field in fields]
+        names = tuple(name for name in found if isinstance(name, str))
+        return names if len(names) == READ_ARGUMENTS else ()
+
+    def _find_registers(self) -> None:
+        """Where the emulator keeps registers, if it is as `places` says: each of them is tried."""
+        facts = self.facts
+        if not facts.places:
+            return
+        names = sorted(facts.general)
+        before = {name: self.read_reg(name) for name in facts.places}
+        markers = {name: 0x5A5A_1234_C3C3_8000 + i for i, name in enumerate(facts.places) if name in facts.general}
+        for name, value in markers.items():
+            self.write_reg(name, value)
+        known = b"".join(value.to_bytes(8, "little") for value in markers.values())
+        found = REGISTER_FILES.setdefault(facts.uc_arch, Place()).find(self._handle.value or 0, known)
+
+        def kept(offset: int, bits: int) -> int:
+            return int.from_bytes(ctypes.string_at(found + offset, bits // 8), "little")
+
+        if found:
+            same = all(kept(*place) == self.read_reg(name) for name, place in facts.places.items())
+            flags = facts.user_flag is None or not kept(facts.flag_place, 64) & facts.user_flag[1]
+            self.words[Word.REGISTER_FILE] = found if same and flags else 0
+        for name in names:
+            self.write_reg(name, before[name])
 
     def _table(self, ids_word: int, ptrs_word: int, ids: list[int], values: int) -> Any:
         id_array = (ctypes.c_int32 * len(ids))(*ids)

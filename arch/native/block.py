@@ -96,9 +96,10 @@ class Word(enum.IntEnum):
     )  # i64 f(block, data, error code, address): mends some of them before Python is asked; 0: none does
     FAST_FAULT_DATA = enum.auto()
     ON_FAULT = enum.auto()  # PyObject *: takes page faults of user mode before kernel text is entered; 0: none does
+    REGISTER_FILE = enum.auto()  # host address of the emulator's registers (EmulatorFacts.places); 0: ask its interface
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
-    END = 88
-    VALUES = 88  # MAX_REGISTERS values read from registers
+    END = 89
+    VALUES = 89  # MAX_REGISTERS values read from registers
     SCRATCH = VALUES + MAX_REGISTERS  # values written to registers
     TOTAL = SCRATCH + MAX_REGISTERS
 

@@ -46,23 +46,22 @@ class BuiltinWriter(Writer):
     def load(self) -> str:
         """Registers from the struct pt_regs at host address %frame; clobbers nothing else."""
         f = Function("void @load(i64 %blk, i64 %frame)")
-        uc = f.let(f"inttoptr i64 {f.word('%blk', Word.UC)} to ptr")
+        f.do(f"%uc = inttoptr i64 {f.word('%blk', Word.UC)} to ptr")
         ids = f.word("%blk", Word.READ_IDS)
         ptrs = f.word("%blk", Word.READ_PTRS)
-        f.call(self.c["uc_reg_read_batch"], "i32", f"ptr {uc}, i64 {ids}, i64 {ptrs}, i32 {len(self.regs.names)}")
-        f.do(f"call void @load_frame(ptr {uc}, i64 %blk, i64 %frame)")
+        self.read_registers(f, self.regs.names, Word.VALUES, ids, ptrs)
+        f.do("call void @load_frame(ptr %uc, i64 %blk, i64 %frame)")
         f.do("ret void")
         return f.text()
 
     def restore(self) -> str:
         """Another task's context, without the registers that the kernel is using."""
         f = Function("void @restore(i64 %blk, i64 %context)")
-        uc = f.let(f"inttoptr i64 {f.word('%blk', Word.UC)} to ptr")
+        f.do(f"%uc = inttoptr i64 {f.word('%blk', Word.UC)} to ptr")
         ids, ptrs = f.word("%blk", Word.BACK_IDS), f.word("%blk", Word.BACK_PTRS)
-        rest = f"ptr {uc}, i64 {ids}, i64 {ptrs}, i32 {len(self.regs.back)}"
-        f.call(self.c["uc_reg_read_batch"], "i32", rest)
-        f.call(self.c["uc_context_restore"], "i32", f"ptr {uc}, i64 %context")
-        f.call(self.c["uc_reg_write_batch"], "i32", rest)
+        self.read_registers(f, self.regs.back, Word.SCRATCH, ids, ptrs)
+        f.call(self.c["uc_context_restore"], "i32", "ptr %uc, i64 %context")
+        self.write_registers(f, self.regs.back, Word.SCRATCH, ids, ptrs)
         f.do("ret void")
         return f.text()
 

@@ -18,7 +18,6 @@ class CallWriter(Writer):
         """
         facts = self.facts
         c = self.c
-        write = c["uc_reg_write"]
         mask = c["PyLong_AsUnsignedLongLongMask"]
         f = Function("internal void @python_result(ptr %uc, i64 %blk, ptr %object)")
         f.do("%slot = alloca i64")
@@ -36,8 +35,7 @@ class CallWriter(Writer):
             f.label(here)
             item = f.call(c["PyTuple_GetItem"], "ptr", f"ptr %object, i64 {i}")
             value = f.call(mask, "i64", f"ptr {item}")
-            f.do(f"store i64 {value}, ptr %slot")
-            f.call(write, "i32", f"ptr %uc, i32 {self.ids[name]}, ptr %slot")
+            self.write_register_from(f, name, value, "%slot")
             f.goto(after)
             f.label(after)
         if facts.outgoing_slots:
@@ -45,10 +43,8 @@ class CallWriter(Writer):
         f.goto("release")
         f.label("result")
         value = f.call(mask, "i64", "ptr %object")
-        f.do(f"store i64 {value}, ptr %slot")
-        f.call(write, "i32", f"ptr %uc, i32 {self.ids[facts.result_register]}, ptr %slot")
-        f.do("store i64 0, ptr %slot")
-        f.call(write, "i32", f"ptr %uc, i32 {self.ids[facts.target_register]}, ptr %slot")
+        self.write_register_from(f, facts.result_register, value, "%slot")
+        self.write_register_from(f, facts.target_register, "0", "%slot")
         f.goto("release")
         f.label("release")
         f.do("call void @settle(i64 %blk)")
@@ -169,7 +165,7 @@ class CallWriter(Writer):
         end = max(start + size for start, size in spans)
         f.do("%sp = alloca i64")
         f.do("store i64 0, ptr %sp")
-        f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[self.facts.sp]}, ptr %sp")
+        self.read_register_into(f, self.facts.sp, "%sp")
         at = f.let(f"sub i64 {f.let('load i64, ptr %sp')}, {f.word('%blk', Word.DIRECT)}")
         room = f.let(f"sub i64 {f.word('%blk', Word.PHYS_SIZE)}, {end}")
         f.branch(f.let(f"icmp ule i64 {at}, {room}"), "clear", "cleared")
@@ -186,7 +182,7 @@ class CallWriter(Writer):
         f = Function("internal void @hypercall(ptr %uc, i64 %blk)")
         ids = f.word("%blk", Word.HYPER_IDS)
         ptrs = f.word("%blk", Word.HYPER_PTRS)
-        f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 2")
+        self.read_registers(f, regs.hyper[:2], Word.VALUES, ids, ptrs)
         code = f.word("%blk", Word.VALUES)
         code = f.let(f"trunc i64 {code} to i32")
         f.do(f"switch i32 {code}, label %function [i32 {HYPERCALL_RESUME}, label %resume "
@@ -194,7 +190,7 @@ class CallWriter(Writer):
         f.label("function")
         count = len(regs.hyper) - 2
         rest_ids, rest_ptrs = f.let(f"add i64 {ids}, 8"), f.let(f"add i64 {ptrs}, 16")
-        f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {rest_ids}, i64 {rest_ptrs}, i32 {count}")
+        self.read_registers(f, regs.hyper[2:], Word.VALUES + 2, rest_ids, rest_ptrs)
         self._clear_frame(f)
         wide = f.let(f"zext i32 {code} to i64")
         args = [f.word("%blk", Word.VALUES + 2 + i) for i in range(count)]

@@ -61,10 +61,12 @@ class Generator(TlbWriter, FrameWriter, CallWriter, ShortcutWriter, ClockWriter,
 class Trampolines:
     """Compiled trampolines: host addresses by name, and Python-callable forms of those that Python calls."""
 
-    def __init__(self, facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool) -> None:
-        self.registers = Registers(facts, layout)
-        name = digest([*sorted(Path(__file__).parent.glob("*.py")), repr((facts, layout, word, big_endian))])
-        text = lambda: Generator(facts, layout, word, big_endian).module()  # noqa: E731
+    def __init__(
+        self, facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool, arguments: tuple[str, ...] = ()
+    ) -> None:
+        self.registers = Registers(facts, layout, arguments)
+        name = digest([*sorted(Path(__file__).parent.glob("*.py")), repr((facts, layout, word, big_endian, arguments))])
+        text = lambda: Generator(facts, layout, word, big_endian, arguments).module()  # noqa: E731
         self._code = machine_code("trampolines", name, text, c_symbols())
         names = ("fill", "block", "intr", "invalid", "insn", "probes")
         counters = [f"counter{index}" for index in range(len(facts.counter_insns))]
@@ -96,10 +98,15 @@ class Trampolines:
 _compiled: dict[tuple[int, int, str, int, tuple[SystemRead, ...]], Trampolines] = {}
 
 
-def trampolines(facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool) -> Trampolines:
-    """The trampolines of an architecture and pt_regs layout, compiled at the first call in this process."""
+def trampolines(
+    facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool, arguments: tuple[str, ...] = ()
+) -> Trampolines:
+    """The trampolines of an architecture and pt_regs layout, compiled at the first call in this process.
+
+    `arguments`: the registers with the first arguments of a system call, where those are answered in the hook.
+    """
     key = (facts.uc_arch, facts.uc_mode, layout.name, layout.size, facts.reads)
     found = _compiled.get(key)
     if found is None:
-        found = _compiled[key] = Trampolines(facts, layout, word, big_endian)
+        found = _compiled[key] = Trampolines(facts, layout, word, big_endian, arguments)
     return found

@@ -62,6 +62,10 @@ class EmulatorFacts:
     # opcode 0xe3 the second byte of the pair is the instruction's sixth.
     trap_opcodes: tuple[tuple[int, int, Role], ...] = ()
     up_blobs: dict[str, bytes] = field(default_factory=dict)  # registers whose value is a C structure
+    # Where the emulator keeps registers, general ones first: (offset in bytes, bits); and where it keeps the flag of `user_flag`.
+    # Looked for when a CPU is made (emulatorstate.py); where they are not so, its interface is asked.
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    flag_place: int = 0
     up_sp_offset: int = 0  # added to the address of pt_regs for the stack pointer of entry stubs
     up_syncs: tuple[tuple[str, str], ...] = ()  # (register to write, register whose user value it gets)
     user_context: bool = False  # privilege comes with a (shortened) uc_context (x86)
@@ -96,6 +100,13 @@ class EmulatorFacts:
     spare: tuple[int, int] = (0, 0)  # what else of a frame nobody writes: from sp + this, bytes
     probe_red_zone: int = 0  # bytes below the kernel sp that stay untouched by a probe's frame
 
+    @property
+    def general(self) -> frozenset[str]:
+        """Registers that are written by being put in their place: those before all others, which lie side by side."""
+        return frozenset(
+            name for i, (name, place) in enumerate(self.places.items()) if place == (8 * i, 64) and name != self.pc
+        )
+
     def at(self, version: KernelVersion) -> EmulatorFacts:
         """Those of one kernel version: what user code may read."""
         kept = tuple(row for row in self.reads if version.within(row.since, row.until))
@@ -105,7 +116,8 @@ class EmulatorFacts:
 class Registers:
     """Order of the registers that trampolines read in one batch."""
 
-    def __init__(self, facts: EmulatorFacts, layout: Layout) -> None:
+    def __init__(self, facts: EmulatorFacts, layout: Layout, syscall_arguments: tuple[str, ...] = ()) -> None:
+        self.syscall_arguments = syscall_arguments  # the first of them, where system calls are answered in the hook
         rows = [row for row in layout.rows if row.register is not None]
         names = [str(row.register) for row in rows]
         extra = [facts.pc, facts.sp, facts.privilege, *facts.keep]

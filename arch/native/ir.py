@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 
 from arch.architecture import Layout
@@ -16,6 +17,7 @@ class Function:
     def __init__(self, signature: str) -> None:
         self.lines = [f"define {signature} {{", "entry:"]
         self._n = 0
+        self.slow = ""  # the label of the slower of two ways that is not written yet
 
     def name(self, stem: str = "t") -> str:
         self._n += 1
@@ -103,14 +105,100 @@ C_DECLARATIONS = "".join(f"@{name} = external global i8\n" for name in C_FUNCTIO
 class Writer:
     """What all writers of trampolines share: one architecture's facts and the struct pt_regs of one version."""
 
-    def __init__(self, facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool) -> None:
+    def __init__(
+        self, facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool, arguments: tuple[str, ...] = ()
+    ) -> None:
         self.facts = facts
         self.layout = layout
         self.word = word
         self.big_endian = big_endian
-        self.regs = Registers(facts, layout)
+        self.regs = Registers(facts, layout, arguments)
         self.c = C_FUNCTIONS
         self.ids = facts.uc_registers
+
+    def read_registers(self, f: Function, names: Sequence[str], to: int, ids: str, ptrs: str) -> None:
+        """Registers into the words from `to` on: from where the emulator keeps them, else by its interface, all in one call."""
+        where = f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {len(names)}"
+        if not self.facts.places:
+            f.call(self.c["uc_reg_read_batch"], "i32", where)
+            return
+        file, done = self._file(f)
+        for i, name in enumerate(names):
+            if name in self.facts.places:
+                f.set_word("%blk", to + i, self._kept(f, file, name))
+            else:
+                at = f.let(f"inttoptr i64 {f.word_address('%blk', to + i)} to ptr")
+                f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[name]}, ptr {at}")
+        self._no_file(f, done)
+        f.call(self.c["uc_reg_read_batch"], "i32", where)
+        f.goto(done)
+        f.label(done)
+
+    def write_registers(self, f: Function, names: Sequence[str], values: int, ids: str, ptrs: str) -> None:
+        """The same back, from the words from `values` on.  What is more than a number, or takes more than to be put there, goes by the interface."""
+        where = f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {len(names)}"
+        if not self.facts.places:
+            f.call(self.c["uc_reg_write_batch"], "i32", where)
+            return
+        file, done = self._file(f)
+        for i, name in enumerate(names):
+            if name in self.facts.general:
+                self._keep(f, file, name, f.word("%blk", values + i))
+            else:
+                at = f.load(f.let(f"add i64 {ptrs}, {8 * i}"), "ptr")
+                f.call(self.c["uc_reg_write"], "i32", f"ptr %uc, i32 {self.ids[name]}, ptr {at}")
+        self._no_file(f, done)
+        f.call(self.c["uc_reg_write_batch"], "i32", where)
+        f.goto(done)
+        f.label(done)
+
+    def read_register_into(self, f: Function, name: str, slot: str) -> None:
+        """One register into a slot that holds 0."""
+        by_interface = f"ptr %uc, i32 {self.ids[name]}, ptr {slot}"
+        if name not in self.facts.places:
+            f.call(self.c["uc_reg_read"], "i32", by_interface)
+            return
+        file, done = self._file(f)
+        f.do(f"store i64 {self._kept(f, file, name)}, ptr {slot}")
+        self._no_file(f, done)
+        f.call(self.c["uc_reg_read"], "i32", by_interface)
+        f.goto(done)
+        f.label(done)
+
+    def write_register_from(self, f: Function, name: str, value: str, slot: str) -> None:
+        """One register, by way of a slot."""
+        if name in self.facts.general:
+            file, done = self._file(f)
+            self._keep(f, file, name, value)
+            self._no_file(f, done)
+        f.do(f"store i64 {value}, ptr {slot}")
+        f.call(self.c["uc_reg_write"], "i32", f"ptr %uc, i32 {self.ids[name]}, ptr {slot}")
+        if name in self.facts.general:
+            f.goto(done)
+            f.label(done)
+
+    @staticmethod
+    def _file(f: Function) -> tuple[str, str]:
+        """Where the emulator's registers are known: their address, and the label behind both ways."""
+        file, fast, slow, done = f.word("%blk", Word.REGISTER_FILE), f.name("file"), f.name("interface"), f.name("both")
+        f.branch(f.let(f"icmp eq i64 {file}, 0"), slow, fast)
+        f.label(fast)
+        f.slow = slow
+        return file, done
+
+    @staticmethod
+    def _no_file(f: Function, done: str) -> None:
+        """Where they are not."""
+        f.goto(done)
+        f.label(f.slow)
+
+    def _kept(self, f: Function, file: str, name: str) -> str:
+        offset, bits = self.facts.places[name]
+        value = f.load(f.let(f"add i64 {file}, {offset}"), f"i{bits}")
+        return value if bits == 64 else f.let(f"zext i{bits} {value} to i64")
+
+    def _keep(self, f: Function, file: str, name: str, value: str) -> None:
+        f.store(f.let(f"add i64 {file}, {self.facts.places[name][0]}"), value)
 
     def _swap(self, f: Function, value: str, size: int) -> tuple[str, str]:
         """An i64 as the integer of `size` bytes in machine byte order; returns (value, type)."""

@@ -13,6 +13,7 @@ from arch.libraries import check_library
 from arch.native.block import Block, Native, Word
 from arch.native.builtins import METH_FASTCALL, MethodDef
 from arch.native.ir import C_FUNCTIONS, Function, c_symbols
+from arch.native.numbers import numbers
 from arch.native.objects import initialize_llvm, machine_code
 from arch.native.subset import DECLARATIONS, NativeFunction, SubsetWriter, closure
 
@@ -22,7 +23,7 @@ class Library:
 
     def __init__(self, functions: Sequence[NativeFunction], big_endian: bool) -> None:
         def text() -> str:
-            parts = [DECLARATIONS]
+            parts = [DECLARATIONS, numbers()]
             parts += [SubsetWriter(f, big_endian, f in functions).text() for f in whole]
             return "\n".join([*parts, *(_builtin(f) for f in functions)])
 
@@ -30,7 +31,8 @@ class Library:
         # Named by what this process has read, which is not always what the files say by now.
         inputs = [(f.name, f.source, f.numbers()) for f in whole]
         enums = [list(enum.__members__.items()) for enum in (Word, Native)]
-        writers = [Path(__file__), Path(__file__).with_name("subset.py"), Path(__file__).with_name("ir.py")]
+        own = Path(__file__)
+        writers = [own, *(own.with_name(f"{name}.py") for name in ("ir", "numbers", "slots", "subset"))]
         name = digest([*writers, repr((inputs, enums, [f.name for f in functions], big_endian))])
         self._code = machine_code("library", name, text, symbols(), level=1)
         self.address: dict[str, int] = {f.name: self._code.address(f.name) for f in functions}

@@ -25,7 +25,7 @@ class ShortcutWriter(Writer):
         table = f.word("%blk", Word.SYSCALLS)
         f.branch(f.let(f"icmp eq i64 {table}, 0"), "no", "number")
         f.label("number")
-        f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[facts.syscall_number_register]}, ptr %slot")
+        self.read_register_into(f, facts.syscall_number_register, "%slot")
         number = f.let("load i64, ptr %slot")
         f.branch(f.let(f"icmp ult i64 {number}, {f.word('%blk', Word.SYSCALLS_SIZE)}"), "known", "no")
         f.label("known")
@@ -40,7 +40,9 @@ class ShortcutWriter(Writer):
         f.label("asked")
         extra = self.regs.syscall_copies
         ids, ptrs = f.word("%blk", Word.SYSCALL_IDS), f.word("%blk", Word.SYSCALL_PTRS)
-        f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {READ_ARGUMENTS + len(extra)}")
+        read = [*self.regs.syscall_arguments, *(source for _, source in extra)]
+        if len(read) == READ_ARGUMENTS + len(extra):
+            self.read_registers(f, read, Word.VALUES, ids, ptrs)
         arguments = [f.word("%blk", Word.VALUES + i) for i in range(PASSED)]
         data = f.load(f.let(f"add i64 {at}, 8"))
         values = ", ".join(f"i64 {value}" for value in ("%blk", data, number, *arguments))
@@ -67,7 +69,8 @@ class ShortcutWriter(Writer):
                 value = f.let(f"add i64 {value}, %adjust")
             f.set_word("%blk", Word.SCRATCH + 1 + i, value)
         ids, ptrs = f.word("%blk", Word.RESULT_IDS), f.word("%blk", Word.RESULT_PTRS)
-        f.call(self.c["uc_reg_write_batch"], "i32", f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {1 + len(extra)}")
+        written = [facts.result_register, *(target for target, _ in extra)]
+        self.write_registers(f, written, Word.SCRATCH, ids, ptrs)
         f.do("ret i1 1")
         f.label("no")
         f.do("ret i1 0")

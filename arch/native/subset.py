@@ -438,7 +438,7 @@ class SubsetWriter:
         if name == "fill":
             return self.fill(*values)
         if name == "as_uint":
-            return f.let(f"call i64 @PyLong_AsUnsignedLongLongMask(i64 {values[0]})")
+            return f.let(f"call i64 @as_uint(i64 {values[0]})")
         if name == "set_uint":
             return self.set_uint(*values)
         if name == "entry":
@@ -546,9 +546,7 @@ class SubsetWriter:
     def set_uint(self, place: str, value: str) -> str:
         """Another int instead of the one that is there."""
         f = self.f
-        old = f.load(place, "ptr")
-        f.store(place, f.let(f"call ptr @PyLong_FromUnsignedLongLong(i64 {value})"), "ptr")
-        f.do(f"call void @Py_DecRef(ptr {old})")
+        f.do(f"call void @set_uint(i64 {place}, i64 {value})")
         return "0"
 
     def set_entry(self, where: str, key: str, value: str) -> str:

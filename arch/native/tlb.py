@@ -28,6 +28,14 @@ class TlbWriter(Writer):
         facts = self.facts
         f = Function("internal i1 @is_user(ptr %uc, i64 %blk)")
         f.do("%slot = alloca i64")
+        if facts.flag_place and facts.user_flag is not None:
+            file, _ = self._file(f)
+            level = f.let(f"and i64 {self._kept(f, file, facts.privilege)}, {facts.privilege_mask}")
+            level = f.let(f"icmp eq i64 {level}, {facts.privilege_user}")
+            flag = f.load(f.let(f"add i64 {file}, {facts.flag_place}"))
+            flag = f.let(f"icmp ne i64 {f.let(f'and i64 {flag}, {facts.user_flag[1]}')}, 0")
+            f.do(f"ret i1 {f.let(f'or i1 {level}, {flag}')}")
+            f.label(f.slow)
         f.do("store i64 0, ptr %slot")
         f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[facts.privilege]}, ptr %slot")
         value = f.let("load i64, ptr %slot")

@@ -41,6 +41,11 @@ TRAP_ROLES = {
     19: Role.FP,
 }
 
+# target/i386/cpu.h of the emulator: CPUX86State, regs[] in the order of their numbers, eip, and of segs[], 24 bytes each, a selector or base.
+_IN_ORDER = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{n}" for n in range(8, 16)))
+PLACES = {name: (8 * n, 64) for n, name in enumerate(_IN_ORDER)}
+PLACES |= {"rip": (128, 64), "cs": (208, 32), "ss": (232, 32), "fs_base": (288, 64), "gs_base": (312, 64)}
+
 EMULATOR = EmulatorFacts(
     uc_arch=uc.UC_ARCH_X86,
     uc_mode=uc.UC_MODE_64,
@@ -63,6 +68,8 @@ EMULATOR = EmulatorFacts(
     user_context=True,
     context_end="rip",
     marker_register=x86.UC_X86_REG_DR0,
+    places=PLACES,
+    flag_place=136,
     context_tail=200,  # rip and eflags, lazy flags, cached mode, six segment registers
     counter_insns=((x86.UC_X86_INS_RDTSC, ("rax", "rdx")), (x86.UC_X86_INS_RDTSCP, ("rax", "rdx", "rcx"))),
     syscall_insn_hook=x86.UC_X86_INS_SYSCALL,

@@ -9,11 +9,13 @@ from arch.errors import Fault
 from arch.memory import FlatMemory
 from arch.native import Block, Native, Word
 from arch.native.library import Library
+from arch.native.slots import DIGIT_UNIT, slot_address
 from arch.native.subset import (
     Bytes,
     Errno,
     NativeFunction,
     Words,
+    as_uint,
     copy,
     decline,
     load8,
@@ -23,6 +25,7 @@ from arch.native.subset import (
     load64,
     native,
     put,
+    set_uint,
     shared,
     store32,
     zero,
@@ -196,3 +199,35 @@ def test_what_is_outside_of_the_subset_is_an_error_at_its_line():
     assert "neither a local name nor a global number: NOWHERE" in refused(unknown)
     assert "only Words have elements" in refused(indexed)
     assert "not in the native subset" in refused(caught)
+
+
+class Holder:
+    """An object with a slot for an int."""
+
+    __slots__ = ("number",)
+    number: int
+
+
+@native
+def exchange(place: Words, value: int) -> int:
+    old = as_uint(place[0])
+    set_uint(place, value)
+    return old
+
+
+def test_ints_of_python_get_other_digits_only_while_nobody_else_has_them():
+    assert DIGIT_UNIT, "this Python keeps ints in another form: they are read by its functions"
+    edges = [0, 1, 255, 257, 1 << 16, 1 << 30, 1 << 60, 1 << 63, 1 << 64]
+    numbers = sorted({n for edge in edges for n in (edge - 1, edge, edge + 1) if 0 <= n < 1 << 64})
+    swap = Library([exchange], False).builtin("exchange", Block(0, 0, 0))
+    holder = Holder()
+    place = slot_address(holder, "number")
+    for before in numbers:
+        for after in numbers:
+            for shared_with in (0, 1):
+                holder.number = int(str(before))
+                others = [holder.number] * shared_with
+                assert swap(place, after) == before
+                assert holder.number == after and hash(holder.number) == hash(after)
+                assert others == [before] * shared_with
+    assert [int(str(n)) for n in range(300)] == list(range(300))

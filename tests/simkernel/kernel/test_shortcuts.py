@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import simkernel
+from arch.emulatorstate import Place
+from arch.native.block import Word
 from arch.native.handler import Tier
 from simkernel.fs.pipe import Pipe
 from simkernel.fs.pipe_bodies import PipeBodies
@@ -58,6 +60,17 @@ def test_the_same_bytes(monkeypatch, arch):
     monkeypatch.setitem(shortcuts.HOT_CALLS, Tier.AUTO, 9)
     mixed, _ = told(monkeypatch, "", arch, 2, cpus=2)
     assert mixed == python
+
+
+@pytest.mark.parametrize("arch", ["x86_64"])
+def test_registers_of_an_emulator_that_keeps_them_elsewhere(monkeypatch, arch):
+    machine = simkernel.boot(arch=arch)
+    assert machine.kernel.cpu.words[Word.REGISTER_FILE]
+    machine.close()
+    there, _ = told(monkeypatch, "native", arch, 7)
+    monkeypatch.setattr(Place, "find", lambda place, engine, known: 0)
+    by_interface, _ = told(monkeypatch, "native", arch, 7)
+    assert by_interface == there
 
 
 @pytest.mark.parametrize("kernel", ["4.1", "4.18", "5.10", "6.12"])
