@@ -51,6 +51,7 @@ from simkernel.fs.pagecache import Mapping
 from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe
 from simkernel.fs.pipe_bodies import PIPE_MOST, PipeBodies
 from simkernel.fs.tmpfs import SHMEM_FILE_OPERATIONS
+from simkernel.kernel.cpus import WAKEUP_PREEMPTS_NS
 from simkernel.kernel.engine import HYPERCALL_NS
 from simkernel.kernel.shortcuts import (
     COST,
@@ -87,7 +88,7 @@ I_SB, I_STATE, S_FLAGS = slot_offset(Inode, "i_sb"), slot_offset(Inode, "i_state
 MNT_FLAGS, PAGES = slot_offset(Mount, "mnt_flags"), slot_offset(Mapping, "pages")
 SYSCR, SYSCW, RCHAR, WCHAR = (slot_offset(TaskIo, name) for name in ("syscr", "syscw", "rchar", "wchar"))
 FIRST_ITEM = tuple.__basicsize__  # of a tuple: path.mnt, a waiter's task
-STATE = slot_offset(Task, "state")
+STATE, VRUNTIME = slot_offset(Task, "state"), slot_offset(Task, "vruntime")
 MAX_POSITION = 1 << 40  # beyond, the bodies look
 
 PIPE_MARGIN = 64  # pages that are free: no call here can find that there is no memory
@@ -95,10 +96,10 @@ PIPE_MARGIN = 64  # pages that are free: no call here can find that there is no 
 # Own words: a reference to the number of inotify marks, file operations, the list of free kiocbs, a reference to
 # whether somebody hears of dirty inodes; for pipes: their operations, functions that have probes, a reference to the number of free
 # pages, what Python has in place of a body, the words where it finds how many bytes it is asked for and leaves how many it was,
-# the bytes, what says whether a sleeper may be woken, and whether there is one.
+# the bytes, what says whether a sleeper may be woken, whether there is one, and whether the machine has one CPU.
 (
-    MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS, LISTENERS, PIPE, PROBED, FREE_PAGES, PIPE_BODY, PIPE_COUNT, PIPE_BYTES, PIPE_ASKS, ASLEEP,
-) = range(OWN, OWN + 15)  # fmt: skip
+    MARKS, NULL, ZERO, SHMEM, HOST, KIOCBS, LISTENERS, PIPE, PROBED, FREE_PAGES, PIPE_BODY, PIPE_COUNT, PIPE_BYTES, PIPE_ASKS, ASLEEP, ALONE,
+) = range(OWN, OWN + 16)  # fmt: skip
 FAILED = U64_MAX
 
 
@@ -309,10 +310,13 @@ def wake_cost(s: Words, queue: int) -> int:
 
 
 @native
-def wake_follows(s: Words, file: int, end: int) -> int:
+def wake_follows(s: Words, file: int, queue: int, end: int) -> int:
     """What comes behind the call, which would be over at `end`, since a sleeper is woken: ns, or FAILED.  Nothing has changed by then."""
     if not s[ASLEEP]:
         return 0
+    sleeper = at(at(at(at(queue + WAITERS) + ITEMS)) + FIRST_ITEM)
+    if s[ALONE] and as_uint(at(sleeper + VRUNTIME)) + WAKEUP_PREEMPTS_NS < as_uint(at(shared[Word.TASK] + VRUNTIME)):
+        decline()  # it would run at once, which Python would say, too
     set_at(s[PIPE_COUNT], end)
     shared[Word.VISITED] = 1
     if call_python(s[PIPE_ASKS], as_uint(at(file + ADDR))):
@@ -384,7 +388,7 @@ def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> in
     inode = at(file + F_INODE)
     time = now + s[UNPROBED_BODY] + waking + as_uint(at(s[REALTIME]))
     touched = atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, time)
-    more = wake_follows(s, file, now + waking + s[UNPROBED_COST])
+    more = wake_follows(s, file, at(pipe + WR_WAIT), now + waking + s[UNPROBED_COST])
     if more == FAILED:
         return 0
     arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
@@ -428,7 +432,7 @@ def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> i
     changes = as_uint(at(inode + MTIME)) != time or as_uint(at(inode + CTIME)) != time
     if changes and (as_uint(at(s[LISTENERS])) or not as_uint(at(inode + I_STATE))):
         decline()
-    more = wake_follows(s, file, now + waking + s[UNPROBED_COST])
+    more = wake_follows(s, file, at(pipe + RD_WAIT), now + waking + s[UNPROBED_COST])
     if more == FAILED:
         return 0
     arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
@@ -498,6 +502,7 @@ def shortcuts(k: FsKernel) -> tuple[Shortcut, ...]:
             ctypes.addressof(pipes.bytes),
             id(asks[not reads]),
             0,
+            len(k.cpus.rqs) == 1,
         )
 
     woken = ("__wake_up", "try_to_wake_up")

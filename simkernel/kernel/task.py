@@ -311,6 +311,7 @@ class TaskSlots:
         "syscall_work",
         "tgid",
         "utime_ns",
+        "vruntime",
         "work",
     )
 
