@@ -313,7 +313,7 @@ class Env:
         self.btf_ctx_access: Callable[[int, int, int, AccessInfo], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False
         self.explore_alu_limits = False
-        self.back_steps: list[tuple[int, int, int]] = []  # see precision.py
+        self.back_steps: list[tuple[int, int, int]] = []  # see back_steps.py
         self.wide_src: list[bool | None] = []
         self.wide_dst: list[bool] = []
         # the walk

@@ -13,8 +13,8 @@ from arch.abi.errno import EINVAL, ENOSPC
 from arch.garbage import unsearched
 from bpf import uapi
 from bpf.verifier import older
+from bpf.verifier.access.back_steps import back_steps
 from bpf.verifier.access.fastcall import mark_patterns, remove_pairs
-from bpf.verifier.access.precision import back_steps
 from bpf.verifier.access.regs import mark_unknown
 from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.verifier.calls.arg_match import check_main_args, prepare_func_args
@@ -124,7 +124,7 @@ def _check(env: Env) -> None:
     if env.rules.calls_keep_registers:
         mark_patterns(env)
     env.decode()
-    env.back_steps = back_steps(env.insns)
+    env.back_steps = back_steps(env.insns, env.rules.stack_in_history)
     _check_paths(env)
     if env.fastcalls:
         remove_pairs(env)

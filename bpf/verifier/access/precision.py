@@ -20,7 +20,6 @@ from bpf.isa.insn import (
     BPF_IND,
     BPF_JMP,
     BPF_JMP32,
-    BPF_K,
     BPF_LD,
     BPF_LDX,
     BPF_MOV,
@@ -35,6 +34,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.access import precision_by_frame
+from bpf.verifier.access.back_steps import ADD_SOURCE, FROM_SOURCE, OTHER_STEP
 from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import BPF_MAIN_FUNC, BPF_REG_SIZE, FuncState, VerifierState
 from bpf.verifier.domain.types import SCALAR_VALUE
@@ -239,32 +239,6 @@ def _entered_from_nowhere(env: Env, state: VerifierState, masks: _Masks) -> None
     )
 
 
-# How an instruction changes the masks on the way back: (kind, bit of destination, bit of source)
-BackStep = tuple[int, int, int]
-_NOTHING, _ADD_SOURCE, _FROM_CONSTANT, _FROM_SOURCE, _OTHER = range(5)
-
-
-def back_steps(insns: list[Insn]) -> list[BackStep]:
-    """The usual instructions, decoded once: loops go back over the same ones again and again."""
-    return [_back_step(insn) for insn in insns]
-
-
-def _back_step(insn: Insn) -> BackStep:
-    class_, op = insn.cls, insn.op
-    dst, src = 1 << insn.dst_reg, 1 << insn.src_reg
-    if insn.code == 0:
-        return _NOTHING, 0, 0
-    if class_ in (BPF_ALU, BPF_ALU64):
-        if op == BPF_MOV:
-            return (_FROM_SOURCE if insn.src_kind == BPF_X else _FROM_CONSTANT), dst, src
-        if insn.src_kind == BPF_X and op not in (BPF_END, BPF_NEG):
-            return _ADD_SOURCE, dst, src
-        return _NOTHING, 0, 0
-    if class_ in (BPF_JMP, BPF_JMP32) and op not in (BPF_CALL, BPF_EXIT) and insn.src_kind == BPF_K:
-        return _NOTHING, 0, 0
-    return _OTHER, 0, 0
-
-
 def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, skip_first: bool) -> bool:
     """Follow the masks to the state's checkpoint.  True: nothing is left to follow."""
     if env.log_precision:
@@ -279,14 +253,14 @@ def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, ski
     while True:
         if not skip_first:
             kind, dst, src = steps[idx]
-            if kind == _OTHER:
+            if kind == OTHER_STEP:
                 masks.regs, masks.slots = regs, slots
                 _backtrack_insn(env, idx, masks)
                 regs, slots = masks.regs, masks.slots
             elif kind and regs & dst:
-                if kind == _ADD_SOURCE:
+                if kind == ADD_SOURCE:
                     regs |= src
-                elif kind == _FROM_SOURCE:
+                elif kind == FROM_SOURCE:
                     regs = regs & ~dst | src
                 else:
                     regs &= ~dst

@@ -35,6 +35,7 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
+from bpf.verifier.access.back_steps import ADD_SOURCE, FROM_SOURCE, OTHER_STEP
 from bpf.verifier.domain.callbacks import calls_back_now
 from bpf.verifier.domain.state import BPF_MAIN_FUNC, Jump, LinkedReg, Reg, VerifierState
 from bpf.verifier.domain.types import SCALAR_VALUE
@@ -102,7 +103,7 @@ class _Back:
 
     @property
     def empty(self) -> bool:
-        return not any(self.regs) and not any(self.slots)
+        return not self.regs[self.frame] and not any(self.regs) and not any(self.slots)
 
     def has(self, reg: int) -> bool:
         return bool(self.regs[self.frame] >> reg & 1)
@@ -123,6 +124,15 @@ class _Back:
 
 def _bug(env: Env, text: str) -> None:
     env.reject(EFAULT, f"BUG {text}")
+
+
+def _bits(mask: int) -> list[int]:
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
 
 
 def _regs_text(mask: int) -> str:
@@ -285,22 +295,20 @@ def _mark_frame(env: Env, state: VerifierState, number: int, back: _Back) -> boo
     """
     frame = state.frames[number]
     changed = False
-    for i in range(16):
-        if back.regs[number] >> i & 1:
-            reg = frame.regs[i]
-            if reg.value.type != SCALAR_VALUE or reg.precise:
-                back.regs[number] &= ~(1 << i)
-            else:
-                reg.precise = changed = True
-    for i in range(64):
-        if back.slots[number] >> i & 1:
-            if i >= len(frame.stack):
-                _bug(env, f"backtracking (stack slot {i}, total slots {len(frame.stack)})")
-            slot = frame.stack[i]
-            if not slot.is_spilled_reg or slot.value.type != SCALAR_VALUE or slot.precise:
-                back.slots[number] &= ~(1 << i)
-            else:
-                slot.precise = changed = True
+    for i in _bits(back.regs[number]):
+        reg = frame.regs[i]
+        if reg.value.type != SCALAR_VALUE or reg.precise:
+            back.regs[number] &= ~(1 << i)
+        else:
+            reg.precise = changed = True
+    for i in _bits(back.slots[number]):
+        if i >= len(frame.stack):
+            _bug(env, f"backtracking (stack slot {i}, total slots {len(frame.stack)})")
+        slot = frame.stack[i]
+        if not slot.is_spilled_reg or slot.value.type != SCALAR_VALUE or slot.precise:
+            back.slots[number] &= ~(1 << i)
+        else:
+            slot.precise = changed = True
     if env.log_precision:
         where = f"regs={_regs_text(back.regs[number])} stack={_slots_text(back.slots[number])}"
         env.log.write(f"mark_precise: frame{number}: parent state {where}: ")
@@ -355,26 +363,48 @@ def mark_chain(env: Env, back: _Back, path: VerifierState | None = None) -> bool
 
 
 def _walk(env: Env, state: VerifierState, last_idx: int, after: int, skip_first: bool, back: _Back) -> int:
-    """Through the instructions of one checkpoint; the one that ran next, for what is before it."""
-    entries = state.jmp_history
-    left = len(entries)
+    """Through the instructions of one checkpoint; the one that ran next, for what is before it.
+
+    Most of them change one mask as back_steps() says; the others, and all of them when it is told aloud, are followed by _back_insn().
+    """
+    entries, steps, first, aloud = state.jmp_history, env.back_steps, state.first_insn_idx, env.log_precision
+    left, count = len(entries), len(steps)
+    frame = back.frame
+    regs = back.regs[frame]
     idx = last_idx
     while True:
+        here = left > 0 and entries[left - 1][0] == idx
         if not skip_first:
-            entry = entries[left - 1] if left and entries[left - 1][0] == idx else None
-            _back_insn(env, idx, after, entry, back)
+            kind, dst, src = steps[idx]
+            if kind == OTHER_STEP or aloud or (here and entries[left - 1][3]):
+                back.regs[frame] = regs
+                _back_insn(env, idx, after, entries[left - 1] if here else None, back)
+                frame = back.frame
+                regs = back.regs[frame]
+                if not regs and back.empty:
+                    return after
+            elif kind and regs & dst:
+                if kind == ADD_SOURCE:
+                    regs |= src
+                elif kind == FROM_SOURCE:
+                    regs = regs & ~dst | src
+                else:
+                    regs &= ~dst
+                    if not regs:
+                        back.regs[frame] = 0
+                        if back.empty:
+                            return after
         skip_first = False
-        if back.empty:
-            return after
         after = idx
-        if idx == state.first_insn_idx and (left == 0 or (left == 1 and entries[0][0] == idx)):
+        if idx == first and (left == 0 or (left == 1 and here)):
+            back.regs[frame] = regs
             return after
-        if left and entries[left - 1][0] == idx:
+        if here:
             left -= 1
             idx = entries[left][1]
         else:
             idx -= 1
-        if not 0 <= idx < len(env.insns):
+        if not 0 <= idx < count:
             _bug(env, f"backtracking idx {idx}")
 
 

@@ -8,6 +8,7 @@ nothing of either, so it is kept beside them (`Value.hidden`), and holds as long
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
@@ -30,8 +31,10 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.domain import since_6_8
 from bpf.verifier.domain.products import signed_product, unsigned_product
-from bpf.verifier.domain.state import S32_MIN, S64_MIN, Value
+from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Known, Value
 from bpf.verifier.domain.tnum import (
+    SIGN32,
+    SIGN64,
     Tnum,
     tnum_add,
     tnum_and,
@@ -240,8 +243,33 @@ def _told_by_bits(v: Value, r64: Arc, r32: Arc) -> tuple[Arc, Arc]:
     return (only, 0), (only & U32_MAX, 0)
 
 
+def is_number(v: Value) -> bool:
+    """One number, and nothing contradicts it."""
+    number, mask = v.var_off
+    if mask or not (v.umin == v.umax == number and v.smin == v.smax == (number ^ SIGN64) - SIGN64):
+        return False
+    low = number & U32_MAX
+    return v.u32_min == v.u32_max == low and v.s32_min == v.s32_max == (low ^ SIGN32) - SIGN32
+
+
 def sync(v: Value) -> None:
     """reg_bounds_sync()."""
+    if is_number(v):
+        v.hidden = None
+    else:
+        v.know(_settled(v.known))
+
+
+@lru_cache(maxsize=1 << 13)
+def _settled(known: Known) -> Known:
+    """What all of these tell each other; remembered, because a program has the same few ranges again and again."""
+    v = UNKNOWN.copy()
+    v.know(known)
+    _settle(v)
+    return v.known
+
+
+def _settle(v: Value) -> None:
     r64, r32 = wide(v), narrow(v)
     if r64 != WIDE.empty and r32 != NARROW.empty:
         r64, r32 = _told_by_bits(v, r64, r32)
@@ -265,16 +293,39 @@ def branch_taken(a: Value, b: Value, op: int, jmp32: bool) -> int:
     if found >= 0:
         return found
     for relation, other in ((since_6_8.REVERSE[op], 1), (op, 0)):
-        v, w = a.copy(), b.copy()
-        refine(v, w, relation, jmp32)
-        sync(v)
-        sync(w)
-        if v.umin > v.umax or v.u32_min > v.u32_max or w.umin > w.umax or w.u32_min > w.u32_max:
+        if any(_is_empty(known) for known in _learnt(a.known, b.known, relation, jmp32)):
             return other
     return -1
 
 
-def refine(a: Value, b: Value, op: int, jmp32: bool) -> None:
+def _is_empty(known: Known) -> bool:
+    return known[1] > known[2] or known[5] > known[6]  # no unsigned number, of 64 or of 32 bits
+
+
+def learn(a: Value, b: Value, op: int, jmp32: bool) -> None:
+    """`a op b` holds, and what is known of them is settled; they may be one and the same."""
+    if a is b:
+        _refine(a, a, op, jmp32)
+        sync(a)
+        return
+    known, other = _learnt(a.known, b.known, op, jmp32)
+    a.know(known)
+    b.know(other)
+
+
+@lru_cache(maxsize=1 << 13)
+def _learnt(a: Known, b: Known, op: int, jmp32: bool) -> tuple[Known, Known]:
+    """What both are after a comparison, asked for each way twice: can it be taken, and what does it teach."""
+    v, w = UNKNOWN.copy(), UNKNOWN.copy()
+    v.know(a)
+    w.know(b)
+    _refine(v, w, op, jmp32)
+    sync(v)
+    sync(w)
+    return v.known, w.known
+
+
+def _refine(a: Value, b: Value, op: int, jmp32: bool) -> None:
     """`a op b` holds: regs_refine_cond_op()."""
     if op in since_6_8.FLIPPED:
         op = since_6_8.FLIPPED[op]
@@ -314,6 +365,10 @@ def _refine_less(a: Value, b: Value, circle: Circle, op: int) -> None:
 def apply(op: int, d: Value, s: Value, alu32: bool) -> bool:
     """d = d op s, for an operand that scalar.is_tracked(): adjust_scalar_min_max_vals()."""
     if op in (BPF_ADD, BPF_SUB):
+        if is_number(d) and is_number(s):
+            number = d.umin + s.umin if op == BPF_ADD else d.umin - s.umin
+            d.set_known(number & U32_MAX if alu32 else number)
+            return True
         _add(d, s, op == BPF_SUB)
     elif op == BPF_MUL:
         _multiply(d, s)

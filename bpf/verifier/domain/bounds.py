@@ -7,11 +7,12 @@ its caller has just copied.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf.verifier.domain import arcs, since_6_8, tnum
-from bpf.verifier.domain.state import S32_MIN, S64_MIN, Value
+from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Known, Value
 from bpf.verifier.domain.tnum import SIGN32, SIGN64, tnum_range
 from bpf.versions.verifier_rules import Rules
 
@@ -159,16 +160,37 @@ def reg_bounds_sync(v: Value) -> None:
     if _arcs is not None:
         _arcs(v)
         return
+    if _ranges_refined:
+        v.know(_refined(v.known))
+        return
     update_reg32_bounds(v)
     update_reg64_bounds(v)
-    if _ranges_refined:
-        since_6_8.deduce(v)
-    else:
-        reg32_deduce_bounds(v)
-        reg64_deduce_bounds(v)
+    reg32_deduce_bounds(v)
+    reg64_deduce_bounds(v)
     reg_bound_offset(v)
     update_reg32_bounds(v)
     update_reg64_bounds(v)
+
+
+@lru_cache(maxsize=1 << 13)
+def _refined(known: Known) -> Known:
+    """The same since 6.8; remembered, because a program has the same few ranges again and again."""
+    v = UNKNOWN.copy()
+    v.know(known)
+    update_reg32_bounds(v)
+    update_reg64_bounds(v)
+    since_6_8.deduce(v)
+    reg_bound_offset(v)
+    update_reg32_bounds(v)
+    update_reg64_bounds(v)
+    return v.known
+
+
+def learn_6_8(a: Value, b: Value, op: int, jmp32: bool) -> None:
+    """`a op b` holds, and what is known of them is settled, as 6.8 to 7.1 reckon; they may be one and the same."""
+    since_6_8.refine(a, b, op, jmp32)
+    reg_bounds_sync(a)
+    reg_bounds_sync(b)
 
 
 def reg_assign_32_into_64(v: Value) -> None:

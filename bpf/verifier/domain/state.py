@@ -61,6 +61,7 @@ BEYOND_PKT_END: Final = -2
 
 
 Hidden = tuple[tuple[int, int] | None, tuple[int, int] | None]  # arcs of 64 and of 32 bits
+Known = tuple[Tnum, int, int, int, int, int, int, int, int, Hidden | None]  # see Value.known
 
 
 class Value:
@@ -177,6 +178,21 @@ class Value:
         self.umin = self.umax = imm
         self.s32_min = self.s32_max = low - (1 << 32) if low >> 31 else low
         self.u32_min = self.u32_max = low
+
+    @property
+    def known(self) -> Known:
+        """Bits, ranges and hidden arcs, for who remembers what follows from them."""
+        return (
+            self.var_off, self.umin, self.umax, self.smin, self.smax,
+            self.u32_min, self.u32_max, self.s32_min, self.s32_max, self.hidden,
+        )  # fmt: skip
+
+    def know(self, known: Known) -> None:
+        """Take these."""
+        (
+            self.var_off, self.umin, self.umax, self.smin, self.smax,
+            self.u32_min, self.u32_max, self.s32_min, self.s32_max, self.hidden,
+        ) = known  # fmt: skip
 
     def set_unbounded64(self) -> None:
         """__mark_reg64_unbounded()."""

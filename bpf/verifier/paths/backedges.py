@@ -13,12 +13,11 @@ from typing import Final
 from bpf.verifier.domain.state import VerifierState
 from bpf.verifier.env import Env
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
-from bpf.verifier.paths.flow import successors
 
 _ROUNDS: Final = 64
 
 
-def components(env: Env) -> list[int]:
+def components(env: Env, successors: list[tuple[int, ...]]) -> list[int]:
     """For each instruction the number of its loop; 0: it is in none.  A call that calls back is a loop by itself."""
     insns = env.insns
     before = [0] * len(insns)
@@ -37,7 +36,7 @@ def components(env: Env) -> list[int]:
                 low[here] = before[here] = next_number
                 next_number += 1
                 stack.append(here)
-            following = [there for there in successors(insns[here], here) if there < len(insns)]
+            following = [there for there in successors[here] if there < len(insns)]
             fresh = None
             for there in following:
                 if not before[there]:
@@ -75,8 +74,8 @@ class _Visit:
 class Loops:
     """The loops of one program, and who is in them."""
 
-    def __init__(self, env: Env) -> None:
-        self.scc = components(env)
+    def __init__(self, env: Env, successors: list[tuple[int, ...]]) -> None:
+        self.scc = components(env, successors)
         self.tell = env.verbose if env.level & BPF_LOG_LEVEL2 else None
         self.visits: dict[Callchain, _Visit] = {}
         self.waiting = 0  # backedges

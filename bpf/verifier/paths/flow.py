@@ -88,7 +88,12 @@ def successors(insn: Insn, idx: int) -> tuple[int, ...]:
     return (target,) if insn.op == BPF_JA else (idx + 1, target)
 
 
-def postorder(insns: list[Insn], start: int) -> list[int]:
+def all_successors(insns: list[Insn]) -> list[tuple[int, ...]]:
+    """Of each instruction: the analyses ask again and again."""
+    return [successors(insn, idx) for idx, insn in enumerate(insns)]
+
+
+def postorder(following: list[tuple[int, ...]], start: int) -> list[int]:
     """The instructions of one function that can be reached, each behind what was met first from it: bpf_compute_postorder()."""
     order: list[int] = []
     seen, explored, stack = {start}, set(), [start]
@@ -99,7 +104,7 @@ def postorder(insns: list[Insn], start: int) -> list[int]:
             stack.pop()
             continue
         explored.add(here)
-        for there in successors(insns[here], here):
+        for there in following[here]:
             if there not in seen:
                 stack.append(there)
                 seen.add(there)
@@ -118,7 +123,7 @@ class Known(NamedTuple):
 
 
 UNKNOWN: Final = Known("unknown")
-Registers = list[Known | None]  # None: no path came here yet
+Registers = list[Known]  # of one instruction; none where no path came
 
 
 def _constants_after(env: Env, idx: int, regs: Registers) -> Registers:
@@ -126,13 +131,13 @@ def _constants_after(env: Env, idx: int, regs: Registers) -> Registers:
     class_ = insn.cls
     out = regs[:]
     if class_ in (BPF_ALU, BPF_ALU64):
-        out[insn.dst_reg] = _alu_result(insn, regs[insn.dst_reg] or UNKNOWN, regs[insn.src_reg] or UNKNOWN)
+        out[insn.dst_reg] = _alu_result(insn, regs[insn.dst_reg], regs[insn.src_reg])
     elif insn.code == BPF_LD_IMM64:
         out[insn.dst_reg] = _loaded(env, insn, idx)
     elif insn.code == _CALL or (class_ == BPF_LD and insn.mode in (BPF_ABS, BPF_IND)):
         out[:6] = [UNKNOWN] * 6
     elif class_ == BPF_LDX:
-        out[insn.dst_reg] = _read_only_value(env, insn, regs[insn.src_reg] or UNKNOWN)
+        out[insn.dst_reg] = _read_only_value(env, insn, regs[insn.src_reg])
     elif class_ == BPF_STX and insn.mode == BPF_ATOMIC and insn.imm & BPF_FETCH:
         out[BPF_REG_0 if insn.imm == BPF_CMPXCHG else insn.src_reg] = UNKNOWN
     return out
@@ -185,10 +190,7 @@ def _read_only_value(env: Env, insn: Insn, base: Known) -> Known:
 def _join(old: Registers, new: Registers) -> bool:
     changed = False
     for r, (a, b) in enumerate(zip(old, new)):
-        if a is None and b is not None:
-            old[r] = b
-            changed = True
-        elif a is not None and a is not UNKNOWN and a != b:
+        if a is not b and a is not UNKNOWN and a != b:
             old[r] = UNKNOWN
             changed = True
     return changed
@@ -197,18 +199,26 @@ def _join(old: Registers, new: Registers) -> bool:
 def constants(env: Env) -> list[Registers]:
     """For each instruction what its registers are on every path to it: bpf_compute_const_regs()."""
     insns = env.insns
-    before: list[Registers] = [[None] * MAX_BPF_REG for _ in insns]
+    following = all_successors(insns)
+    before: list[Registers] = [[] for _ in insns]
     order: list[int] = []
+    news = bytearray(len(insns))  # what came to an instruction has changed since it was looked at
     for subprog in env.subprogs[:-1]:
         before[subprog.start] = [UNKNOWN] * MAX_BPF_REG
-        order += reversed(postorder(insns, subprog.start))
-    changed = True
-    while changed:
-        changed = False
+        news[subprog.start] = True
+        order += reversed(postorder(following, subprog.start))
+    while any(news):
         for idx in order:
+            if not news[idx]:
+                continue
+            news[idx] = False
             after = _constants_after(env, idx, before[idx])
-            for there in successors(insns[idx], idx):
-                changed |= _join(before[there], after)
+            for there in following[idx]:
+                if not before[there]:
+                    before[there] = after[:]
+                    news[there] = True
+                elif _join(before[there], after):
+                    news[there] = True
     return before
 
 
@@ -234,9 +244,9 @@ _HOLDS: Final[dict[int, Callable[[int, int], bool]]] = {
 }
 
 
-def small_number(known: Known | None) -> int | None:
+def small_number(known: Known) -> int | None:
     """A constant of at most 32 bits: the others are not kept."""
-    return known.number if known is not None and known.kind == "number" and known.number <= U32_MAX else None
+    return known.number if known.kind == "number" and known.number <= U32_MAX else None
 
 
 def prune_dead_branches(env: Env, before: list[Registers]) -> None:
@@ -244,8 +254,11 @@ def prune_dead_branches(env: Env, before: list[Registers]) -> None:
     for idx, insn in enumerate(env.insns):
         if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op not in _HOLDS:
             continue
-        a = small_number(before[idx][insn.dst_reg])
-        b = insn.imm & U64_MAX if insn.src_kind == BPF_K else small_number(before[idx][insn.src_reg])
+        regs = before[idx]
+        if not regs:
+            continue
+        a = small_number(regs[insn.dst_reg])
+        b = insn.imm & U64_MAX if insn.src_kind == BPF_K else small_number(regs[insn.src_reg])
         if a is None or b is None:
             continue
         if insn.cls == BPF_JMP32:
@@ -311,12 +324,12 @@ def used_and_written(env: Env) -> list[tuple[int, int]]:
     return [_used_and_written(env, insn) for insn in env.insns]
 
 
-def live_registers(env: Env, effects: list[tuple[int, int]]) -> list[int]:
+def live_registers(
+    following: list[tuple[int, ...]], orders: list[list[int]], effects: list[tuple[int, int]]
+) -> list[int]:
     """For each instruction the registers that may be read from there on: bpf_compute_live_registers()."""
-    insns = env.insns
-    live = [0] * len(insns)
-    order = [idx for subprog in env.subprogs[:-1] for idx in postorder(insns, subprog.start)]
-    following = {idx: successors(insns[idx], idx) for idx in order}
+    live = [0] * len(following)
+    order = [idx for one in orders for idx in one]
     changed = True
     while changed:
         changed = False

@@ -35,6 +35,7 @@ from bpf.verifier.access.regs import check_src, is_pointer_value, settle_bounds
 from bpf.verifier.access.trust import may_hold_lock
 from bpf.verifier.domain import arcs, since_6_8
 from bpf.verifier.domain.bounds import (
+    learn_6_8,
     reg_bounds_sync,
     reg_combine_32_into_64,
     reg_combine_64_into_32,
@@ -570,7 +571,7 @@ def _learn_6_8(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | 
     """reg_set_min_max() since 6.8: in each branch both sides learn from each other."""
     if dst.value.type != SCALAR_VALUE or (src is not None and src.value.type != SCALAR_VALUE):
         return
-    refine = arcs.refine if env.rules.ranges_are_arcs else since_6_8.refine
+    learn = arcs.learn if env.rules.ranges_are_arcs else learn_6_8
     number = known_scalar(insn.imm & U64_MAX)
     other_dst = other_regs[insn.dst_reg]
     other_src = other_regs[insn.src_reg] if src is not None else None
@@ -578,13 +579,12 @@ def _learn_6_8(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | 
         v, w = a.value.copy(), (b.value if b is not None else number).copy()
         if b is a:
             w = v
-        refine(v, w, relation, jmp32)
-        reg_bounds_sync(v)
-        reg_bounds_sync(w)
+        learn(v, w, relation, jmp32)
         a.value = v
         settle_bounds(env, a, f"{name}_reg1")
         if b is not None and b is not a:
             b.value = w
+        if b is not None:  # a number compared with itself is looked at twice
             settle_bounds(env, b, f"{name}_reg2")
 
 

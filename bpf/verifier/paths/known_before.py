@@ -17,6 +17,7 @@ from bpf.verifier.domain.state import (
     STACK_MISC,
     STACK_POISON,
     STACK_SPILL,
+    UNREADABLE,
     Reg,
     StackSlot,
     VerifierState,
@@ -27,13 +28,21 @@ from bpf.verifier.lines.liveness import LivenessLines, tell_order
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.backedges import Loops
 from bpf.verifier.paths.cfg import is_pseudo_call, is_pseudo_func
-from bpf.verifier.paths.flow import constants, live_registers, postorder, prune_dead_branches, used_and_written
+from bpf.verifier.paths.flow import (
+    all_successors,
+    constants,
+    live_registers,
+    postorder,
+    prune_dead_branches,
+    used_and_written,
+)
 from bpf.verifier.paths.stack_liveness import StackLiveness
 
 _POISON = bytes([STACK_POISON]) * 4
+_POISONED = _POISON * 2
 
 
-def callers_last(env: Env) -> list[int]:
+def callers_last(env: Env, orders: list[list[int]]) -> list[int]:
     """All functions, each behind those it calls in code that can be reached: sort_subprogs_topo()."""
     order: list[int] = []
     under_way: list[int] = []
@@ -45,7 +54,7 @@ def callers_last(env: Env) -> list[int]:
             if called is not None:
                 met.add(called)
                 under_way.append(called)
-                todo.append(_callees(env, called))
+                todo.append(_callees(env, orders[called]))
             called = None
             for callee, is_name in todo[-1]:
                 if callee not in met:
@@ -62,9 +71,9 @@ def callers_last(env: Env) -> list[int]:
     return order
 
 
-def _callees(env: Env, number: int) -> Iterator[tuple[int, bool]]:
+def _callees(env: Env, order: list[int]) -> Iterator[tuple[int, bool]]:
     """The functions that one calls or names, and whether it only names them."""
-    for idx in postorder(env.insns, env.subprogs[number].start):
+    for idx in order:
         insn = env.insns[idx]
         if is_pseudo_call(insn) or is_pseudo_func(insn):
             yield env.find_subprog(idx + insn.imm + 1), is_pseudo_func(insn)
@@ -74,10 +83,13 @@ def analyse(env: Env) -> None:
     """Before the walk."""
     known = constants(env)
     prune_dead_branches(env, known)
-    order = callers_last(env)
-    loops = Loops(env)
+    following = all_successors(env.insns)
+    orders = [postorder(following, subprog.start) for subprog in env.subprogs[:-1]]
+    order = callers_last(env, orders)
+    loops = Loops(env, following)
     effects = used_and_written(env)
-    stack, live = StackLiveness(env, known, order), live_registers(env, effects)
+    stack = StackLiveness(env, known, order, following, orders)
+    live = live_registers(following, orders, effects)
     if env.level & BPF_LOG_LEVEL2:
         LivenessLines(env).registers(live, loops.scc)
     env.flow = Flow(env, loops, stack, live)
@@ -88,6 +100,8 @@ class Flow:
 
     def __init__(self, env: Env, loops: Loops, stack: StackLiveness, live: list[int]) -> None:
         self.env, self.stack, self.live = env, stack, live
+        named = {mask: [regno for regno in range(BPF_REG_FP) if not mask >> regno & 1] for mask in set(live)}
+        self._dead = [named[mask] for mask in live]  # the registers that nobody reads from here on
         self.loops: LoopFace = loops
         self.explored = 0
         self._put_aside: set[int] = set()  # checkpoints that nothing is compared with but that paths come from
@@ -102,15 +116,15 @@ class Flow:
         instances = self.stack.prepare(state)
         for number, frame in enumerate(state.frames):
             last = number == len(state.frames) - 1
-            live = self.live[insn_idx if last else state.frames[number + 1].callsite]
-            for regno, reg in enumerate(frame.regs[:BPF_REG_FP]):
-                if not live >> regno & 1:
-                    mark_not_init(self.env, reg)
+            regs = frame.regs
+            for regno in self._dead[insn_idx if last else state.frames[number + 1].callsite]:
+                if regs[regno].value is not UNREADABLE:
+                    mark_not_init(self.env, regs[regno])
             if frame.stack:
                 alive = self.stack.alive(state, insn_idx, instances, number)
                 for spi, slot in enumerate(frame.stack):
                     halves = alive >> 2 * spi & 3
-                    if halves != 3:
+                    if halves != 3 and (halves or slot.value is not UNREADABLE or slot.kinds != _POISONED):
                         _forget_slot(self.env, slot, bool(halves & 1), bool(halves & 2))
 
     # ---- how many states there are: update_peak_states() ----

@@ -55,7 +55,7 @@ from bpf.verifier.domain.state import MAX_BPF_STACK, VerifierState
 from bpf.verifier.env import Env
 from bpf.verifier.lines.liveness import LivenessLines
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
-from bpf.verifier.paths.flow import Registers, helper_proto, postorder, successors
+from bpf.verifier.paths.flow import Registers, helper_proto
 from bpf.verifier.paths.stack_bytes import stack_bytes
 
 _EVERYTHING: Final = (1 << 128) - 1  # halves of a frame's slots
@@ -80,11 +80,17 @@ def _slot_of(off: int) -> int | None:
 class StackLiveness:
     """The analysis of one program."""
 
-    def __init__(self, env: Env, constants: list[Registers], callers_last: list[int]) -> None:
-        self.env, self.constants = env, constants
+    def __init__(
+        self,
+        env: Env,
+        constants: list[Registers],
+        callers_last: list[int],
+        following: list[tuple[int, ...]],
+        orders: list[list[int]],
+    ) -> None:
+        self.env, self.constants, self.following, self.orders = env, constants, following, orders
         self.lines = LivenessLines(env) if env.level & BPF_LOG_LEVEL2 else None
         self.instances: dict[tuple[int, int], Instance] = {}
-        self.orders = [postorder(env.insns, subprog.start) for subprog in env.subprogs[:-1]]
         self.calls = 0
         self.at_calls: dict[int, Slots] = {}
         self.analysed: set[int] = set()
@@ -181,21 +187,19 @@ class StackLiveness:
     def _settle(self, instance: Instance) -> None:
         """What is alive before each instruction, from what is alive behind it: update_instance()."""
         instance.finished = True
-        insns, order = self.env.insns, self.orders[instance.subprog]
-        following = [(idx, successors(insns[idx], idx)) for idx in order]
+        following = [(idx, self.following[idx]) for idx in self.orders[instance.subprog]]
         for frame, reads in instance.may_read.items():
             writes, live = instance.must_write[frame], instance.live.setdefault(frame, {})
             changed = True
             while changed:
                 changed = False
                 for idx, after in following:
-                    if not after:
-                        continue
                     mask = 0
                     for there in after:
                         mask |= live.get(there, 0)
-                    mask = mask & ~writes.get(idx, 0) | reads.get(idx, 0)
-                    if mask != live.get(idx, 0):
+                    if mask or idx in reads:
+                        mask = mask & ~writes.get(idx, 0) | reads.get(idx, 0)
+                    if after and mask != live.get(idx, 0):
                         live[idx] = mask
                         changed = True
 
@@ -209,19 +213,24 @@ class StackLiveness:
         order = self.orders[instance.subprog][::-1]
         if self.lines is not None:
             self.lines.analyzing(instance.subprog, instance.depth)
-        changed = True
+        news, changed = {subprog.start}, True
         while changed:
             changed = False
             for idx in order:
+                if self.lines is None and idx not in news:
+                    continue  # nothing new came here since; but it would be told again
                 point = points.get(idx)
                 if point is None:
                     continue
+                news.discard(idx)
                 after = Point(point.regs[:], dict(point.slots))
                 self._step(insns[idx], after, instance.depth, callsites)
                 if self.lines is not None:
                     self.lines.changed(idx, point, after)
-                for there in successors(insns[idx], idx):
-                    changed |= self._arrive(points, idx, there, after)
+                for there in self.following[idx]:
+                    if self._arrive(points, idx, there, after):
+                        news.add(there)
+                        changed = True
         for idx in order:
             if idx in points:
                 self._note_accesses(instance, idx, points[idx])
