@@ -27,7 +27,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET, AF_INET6
 from bpf.layout import layout_of
 from simkernel.kernel.namespaces import Namespace
-from simkernel.net import alg, packet, proc, sysctl, sysfs
+from simkernel.net import alg, proc, sysctl, sysfs
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import socketcall, sockopt, transfer
 from simkernel.net.core import datagram, device, lwtunnel, neighbour
@@ -82,6 +82,10 @@ from simkernel.net.ipv6.route import route_output as route_output6
 from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc, tunnel_kinds, udp_tunnel_kinds
 from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.netlink.announce import Announcer
+from simkernel.net.packet import af_packet
+from simkernel.net.packet import fanout as packet_fanout
+from simkernel.net.packet import mapping as packet_mapping
+from simkernel.net.packet import receive as packet_receive
 from simkernel.net.sched import netem
 from simkernel.net.tunnels import geneve, ip_gre, ip_tunnel, ipip, vxlan
 from simkernel.net.unix import connect as unix_connect
@@ -92,7 +96,7 @@ from simkernel.net.xdp import xsk
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
     device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp, udplite,
-    raw, ping, tcp, tcp_abort, tcp_input, tcp_keepalive, tcp_timer, af_inet, packet, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt, socketcall,
+    raw, ping, tcp, tcp_abort, tcp_input, tcp_keepalive, tcp_timer, af_inet, af_packet, packet_fanout, packet_mapping, packet_receive, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt, socketcall,
     netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
     af_inet6, ip_tunnel, ip_gre, ipip, vxlan, geneve, tunnel_kinds, udp_tunnel_kinds,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENFILE, ENODEV, ENOTSOCK, EPERM
+from arch.abi.errno import ENFILE, ENODEV, ENOTSOCK, EPERM
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.mman import PROT_EXEC, PROT_WRITE
@@ -37,6 +37,9 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.tcp_urgent import TCP_URG_VALID, readable
 from simkernel.net.netlink.sock import NetlinkSock, netlink_poll
+from simkernel.net.packet.mapping import packet_mmap
+from simkernel.net.packet.receive import polled
+from simkernel.net.packet.sock import PacketSock
 from simkernel.net.unix.sock import UnixSock, unix_poll
 from simkernel.net.xdp.xsk import XdpSock, xsk_drive, xsk_mmap, xsk_poll
 
@@ -78,7 +81,7 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
         return mask
     if sk.shutdown & RCV_SHUTDOWN:
         mask |= POLLRDHUP | POLLIN | POLLRDNORM
-    if sk.receive_queue or sk.judged:
+    if sk.receive_queue or sk.judged or (isinstance(sk, PacketSock) and polled(sk)):
         mask |= POLLIN | POLLRDNORM
     return mask | POLLOUT | POLLWRNORM | POLLWRBAND
 
@@ -106,13 +109,14 @@ RELEASE = {
 
 
 def _sock_mmap(k: NetKernel, file: File, vma: Vma) -> None:
-    """sock_mmap(): what TCP received may be shown in memory (TCP_ZEROCOPY_RECEIVE); packet sockets have no rings here."""
+    """sock_mmap(): what TCP received may be shown in memory (TCP_ZEROCOPY_RECEIVE), and so may rings."""
     sk = socket_in(file).sk
     if isinstance(sk, XdpSock):
         xsk_mmap(k, sk, vma)
         return
     if sk.family == AF_PACKET:
-        raise KernelError(EINVAL)
+        packet_mmap(k, sk, vma)
+        return
     if sk.family not in (AF_INET, AF_INET6) or sk.type != SOCK_STREAM:
         raise KernelError(ENODEV)
     if vma.prot & (PROT_WRITE | PROT_EXEC):

@@ -38,6 +38,7 @@ from simkernel.net.core.neighbour import NUD_VALID
 from simkernel.net.core.netns import Net, NetDevice, Route
 from simkernel.net.core.protocols import is_there
 from simkernel.net.core.sock import Sock
+from simkernel.net.core.taps import TapGroup
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_info import TIMEWAIT, columns, shown_port
 from simkernel.net.netlink.sock import NetlinkSock, kernel_socks
@@ -265,11 +266,15 @@ def _groups(device: NetDevice) -> list[tuple[bytes, int]]:
 def ptype(k: NetKernel, net: Net) -> str:
     """/proc/net/ptype: who takes which frames."""
     out = ["Type Device      Function\n"]
+    groups: set[TapGroup] = set()
     for sk in k.net.packet:
-        if sk.net is net:
+        if sk.net is net and sk.group not in groups:
+            if sk.group is not None:
+                groups.add(sk.group)
+            hears = sk.hears if sk.group is None else "packet_rcv_fanout"
             found = net.devices.get(sk.bound_ifindex)
             kind = "ALL " if sk.protocol == ETH_P_ALL else f"{sk.protocol:04x}"
-            out.append(f"{kind} {found.name if found is not None else '':<8} packet_rcv\n")
+            out.append(f"{kind} {found.name if found is not None else '':<8} {hears}\n")
     for number, function in k.net.packet_types.items():
         out.append(f"{number:04x} {'':<8} {function}\n")
     return "".join(out)

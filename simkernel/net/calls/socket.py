@@ -20,7 +20,6 @@ from arch.abi.errno import (
 )
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
-from arch.abi.limits import U16_MAX
 from arch.abi.socket import (
     AF_ALG,
     AF_INET,
@@ -45,13 +44,14 @@ from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.alg import ALG, accept_hash
 from simkernel.net.alg import create as alg_create
 from simkernel.net.core.message import read_address, sockaddr, write_address
-from simkernel.net.core.sock import INET, Sock, Socket
+from simkernel.net.core.sock import INET, Socket
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import sock_map_fd, socket_inode, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
 from simkernel.net.ipv6.af_inet6 import INET6_STREAM
 from simkernel.net.netlink.sock import NetlinkSock
-from simkernel.net.packet import PACKET
+from simkernel.net.packet.af_packet import PACKET
+from simkernel.net.packet.sock import PacketSock
 from simkernel.net.unix.connect import accept_connection
 from simkernel.net.unix.sock import UnixSock
 from simkernel.net.xdp.xsk import xdp_create
@@ -121,9 +121,8 @@ def _by_family(k: NetKernel, net: int, family: int, type_: int, protocol: int, k
             return -EPERM
         if type_ not in (SOCK_RAW, SOCK_DGRAM):
             return -ESOCKTNOSUPPORT
-        sk = Sock(k, current_net(k), family, type_, 0)
-        sk.protocol = int.from_bytes((protocol & U16_MAX).to_bytes(2, k.mem.byteorder), "big")
-        if sk.protocol:
+        sk = PacketSock(k, current_net(k), type_, protocol)
+        if sk.running:
             k.net.packet.append(sk)
         return Socket(k, family, type_, PACKET, sk).addr
     if family == AF_ALG:

@@ -21,6 +21,7 @@ from arch.abi.inet import (
 )
 from arch.abi.limits import INT_MAX, U32_MAX
 from arch.abi.netlink import NETLINK_LIST_MEMBERSHIPS
+from arch.abi.packet import PACKET_HDRLEN, PACKET_RX_RING, PACKET_TX_RING
 from arch.abi.socket import (
     AF_ALG,
     AF_INET,
@@ -126,7 +127,7 @@ from simkernel.net.ipv6.ip6_options import GETTERS as GETTERS6
 from simkernel.net.ipv6.ip6_options import SETTERS as SETTERS6
 from simkernel.net.ipv6.ipv6_sockglue import get_ipv6_option, set_ipv6_option
 from simkernel.net.netlink.sock import get_netlink_option, set_netlink_option
-from simkernel.net.packet_options import get_packet_option, set_packet_option
+from simkernel.net.packet.options import get_packet_option, set_packet_option
 from simkernel.net.raw_options import get_raw_option, set_raw_option
 from simkernel.net.reuseport import set_reuseport_program
 from simkernel.net.udp_options import UDP_LEVELS, get_udp_option, set_udp_option, uncorks
@@ -281,6 +282,8 @@ def _unread(sk: Sock, level: int, optname: int) -> int:
     known = (level != SOL_IP or knows_ip_option(optname)) and (
         level != SOL_RAW or sk.ip6 is not None or optname == ICMP_FILTER
     )
+    if level == SOL_PACKET and optname in (PACKET_RX_RING, PACKET_TX_RING):
+        return -EINVAL
     return -EFAULT if known else -ENOPROTOOPT
 
 
@@ -493,7 +496,10 @@ def _checks_room(sk: Sock, level: int, optname: int) -> bool:
 
 def _reads(level: int, optname: int) -> bool:
     """Options that are asked for by what the buffer holds."""
-    return level == SOL_IP and optname in (IP_MSFILTER, MCAST_MSFILTER)
+    return (level == SOL_IP and optname in (IP_MSFILTER, MCAST_MSFILTER)) or (level, optname) == (
+        SOL_PACKET,
+        PACKET_HDRLEN,
+    )
 
 
 # Levels that some socket has; others are refused before anything is read.
@@ -531,7 +537,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4, 
     if level == SOL_NETLINK and sk.family == AF_NETLINK:
         return get_netlink_option(k, sk, optname, room)
     if level == SOL_PACKET and sk.family == AF_PACKET:
-        return get_packet_option(k, sk, optname)
+        return get_packet_option(k, sk, optname, asked, room)
     if _is_of_raw(sk, level):
         return get_raw_option(k, sk, level, optname)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:

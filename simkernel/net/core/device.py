@@ -27,6 +27,7 @@ from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import NET_XMIT_CN, NET_XMIT_DROP
 from simkernel.net.core.skb import CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop, register, release
+from simkernel.net.core.taps import Tap, TapGroup
 from simkernel.net.core.tc import handle_egress, handle_ingress
 from simkernel.net.core.xdp import do_xdp_generic
 from simkernel.net.face import NetKernel
@@ -208,16 +209,33 @@ def dev_loopback_xmit(k: NetKernel, net: int, sk: int, skb: int) -> Body:
 def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None, protocol: int = ETH_P_ALL) -> Steps[int]:
     """dev_queue_xmit_nit(), deliver_ptype_list_skb(): a copy for every packet socket that listens to `protocol`; how many."""
     dev, heard = packet.device, 0
+    groups: set[TapGroup] = set()  # those that have had it
     for sk in list(k.net.packet):
-        if sk.net is not dev.net or sk.bound_ifindex not in (0, dev.ifindex) or sk.protocol != protocol:
+        if (
+            sk.net is not dev.net
+            or sk.bound_ifindex not in (0, dev.ifindex)
+            or sk.protocol != protocol
+            or sk.group in groups
+        ):
             continue
-        if kind == PACKET_OUTGOING and (packet.sk is sk or sk.options.get((SOL_PACKET, PACKET_IGNORE_OUTGOING))):
+        if kind == PACKET_OUTGOING and _ignores(sk, packet):
             continue
+        hears, whose = sk.hears, sk.addr
+        if sk.group is not None:
+            groups.add(sk.group)
+            hears, whose = "packet_rcv_fanout", sk.group.addr
         copy = yield from clone(k, packet)
         copy.set_pkt_type(packet.pkt_type() if kind is None else kind)
-        yield k.call("packet_rcv", copy.addr, dev.addr, sk.addr, 0)
+        yield k.call(hears, copy.addr, dev.addr, whose, dev.addr)
         heard += 1
     return heard
+
+
+def _ignores(sk: Tap, packet: Skb) -> bool:
+    """skb_loop_sk(), and who wants nothing that goes out."""
+    if sk.group is not None:
+        return sk.group.ignores_outgoing or (isinstance(packet.sk, Tap) and packet.sk.group is sk.group)
+    return packet.sk is sk or bool(sk.options.get((SOL_PACKET, PACKET_IGNORE_OUTGOING)))
 
 
 def eth_type_trans(packet: Skb, dev: NetDevice) -> None:

@@ -162,16 +162,8 @@ class Message:
         self.source = sockaddr(self.k, sk, address, port, ifindex)
 
     def set_link_source(self, packet: Skb) -> None:
-        """struct sockaddr_ll of a received frame."""
-        order = self.k.mem.byteorder
-        dev = packet.dev
-        self.source = (
-            AF_PACKET.to_bytes(2, order)
-            + packet.protocol().to_bytes(2, "big")
-            + (dev.ifindex if dev else 0).to_bytes(4, order)
-            + (dev.hardware_type if dev else ARPHRD_ETHER).to_bytes(2, order)
-            + (_ethernet_source(packet) if dev is None or dev.ethernet else bytes((packet.pkt_type(),)) + bytes(9))
-        )
+        """Where a frame came from."""
+        self.source = link_address(self.k, packet)
 
     def controls(self) -> Iterator[tuple[int, int, bytes]]:
         """The control messages of a sender: (level, type, data).  EINVAL."""
@@ -221,6 +213,18 @@ class Message:
             yield self.k.call("consume_skb", packet.addr)
         self.scatter(copied)
         return len(body) if flags & MSG_TRUNC else len(copied)
+
+
+def link_address(k: KernelFace, packet: Skb) -> bytes:
+    """struct sockaddr_ll of a received frame."""
+    order, dev = k.mem.byteorder, packet.dev
+    return (
+        AF_PACKET.to_bytes(2, order)
+        + packet.protocol().to_bytes(2, "big")
+        + (dev.ifindex if dev else 0).to_bytes(4, order)
+        + (dev.hardware_type if dev else ARPHRD_ETHER).to_bytes(2, order)
+        + (_ethernet_source(packet) if dev is None or dev.ethernet else bytes((packet.pkt_type(),)) + bytes(9))
+    )
 
 
 def _ethernet_source(packet: Skb) -> bytes:

@@ -187,8 +187,6 @@ class Sock:
         self.linger: int | None = None  # SO_LINGER: seconds
         self.wq = WaitQueue("sk_sleep")
         self.drops = 0
-        self.packets_seen = self.drops_told = 0  # PACKET_STATISTICS
-        self.packet_memberships: list[tuple[int, int, bytes]] = []  # of packet sockets: device, kind, address
         self.dead = False
         # struct inet_sock
         self.mark = 0

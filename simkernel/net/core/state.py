@@ -24,6 +24,7 @@ from simkernel.net.core.netns import Event, Ifaddr, LinkKind, Neighbour, Net, Ne
 from simkernel.net.core.programs import NetPrograms
 from simkernel.net.core.skb import Dst, Skb
 from simkernel.net.core.sock import Filter, NetTables, PortTable, Sock, TimeWait
+from simkernel.net.core.taps import Tap, TapGroup
 
 Flow = tuple[Net, bytes, int, bytes, int]  # namespace, own address and port, the other's
 
@@ -69,7 +70,10 @@ class Network(NetTables):
         self.netlink: list[Sock] = []
         self.raw: list[Sock] = []
         self.fragments = Fragments()  # packets of which pieces have come
-        self.packet: list[Sock] = []
+        self.packet: list[Tap] = []
+        self.fanouts: dict[int, TapGroup] = {}  # groups of packet socks by address
+        self.next_fanout = 0  # fanout_next_id
+        self.ring_timers: dict[int, Tap] = {}  # whose ring of blocks a timer is for
         self.xsk_queues: dict[tuple[int, int], object] = {}  # who has a queue of a device: xdp/pool.py
         self.locked_pages: Counter[int] = Counter()  # user_struct.locked_vm, by uid
         self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or by (namespace, abstract name)
