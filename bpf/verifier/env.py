@@ -90,11 +90,13 @@ class Rejected(Exception):
         self.errno = errno
 
 
-@dataclass(slots=True)
 class InsnAux:
-    """What verification found out about one instruction, for the passes after it: bpf_insn_aux_data."""
+    """What verification found out about one instruction, for the passes after it: bpf_insn_aux_data.
 
-    orig_idx: int = 0
+    What most instructions never get stands in the class: a large program makes a million of these.
+    """
+
+    orig_idx: int
     ptr_type: int = 0  # type of the pointer a load or store goes through
     map_ptr: MapInfo | str | None = None  # map a helper call uses, or MAP_PTR_POISON
     map_unpriv: bool = False
@@ -112,18 +114,24 @@ class InsnAux:
     loop_fit_for_inline: bool = False
     loop_callback: int = 0
     ctx_field_size: int = 0
-    seen: int = 0  # number of the pass that walked this instruction; 0 is dead code
+    seen: int  # number of the pass that walked this instruction; 0 is dead code
     sanitize_stack_spill: bool = False
     nospec: bool = False  # no mispredicting CPU may come here: a fence stands before it
-    zext_dst: bool = False
-    prune_point: bool = False
+    zext_dst: bool
+    prune_point: bool
     force_checkpoint: bool = False  # a loop is closed here, so each visit leaves a checkpoint
     calls_callback: bool = False  # of a helper that calls a function of the program before it returns
-    jmp_point: bool = False
+    jmp_point: bool
     fastcall: bool = False  # stores or loads a register around a call that may keep it
     fastcall_pairs: int = 0  # of such a call that does: how many stores and loads can go
     narrowed: bool = False  # of 64-bit arithmetic on a pointer into the arena: it becomes 32 bits wide
     iter_next: bool = False  # of a kernel function that asks an iterator for the next thing
+
+    def __init__(self, orig_idx: int, seen: int = 0, zext_dst: bool = False) -> None:
+        self.orig_idx = orig_idx
+        self.seen = seen
+        self.zext_dst = zext_dst
+        self.prune_point = self.jmp_point = False
 
 
 @dataclass(slots=True)

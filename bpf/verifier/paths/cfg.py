@@ -143,11 +143,19 @@ class _Walk:
         self.plain = [insn.code != BPF_LD_IMM64 and insn.cls not in (BPF_JMP, BPF_JMP32) for insn in env.insns]
 
     def run(self) -> None:
-        while self.stack:
-            here = self._straight(self.stack[-1])
-            if not self._visit(here):
-                self.state[here] = EXPLORED
-                self.stack.pop()
+        stack, state, plain = self.stack, self.state, self.plain
+        while stack:
+            here = self._straight(stack[-1])
+            if self._visit(here):
+                continue
+            state[here] = EXPLORED
+            stack.pop()
+            while stack:  # back up such a stretch, which has no other edges
+                above = stack[-1]
+                if not plain[above] or state[above] != DISCOVERED | FALLTHROUGH:
+                    break
+                state[above] = EXPLORED
+                stack.pop()
 
     def _straight(self, here: int) -> int:
         """Down a stretch without jumps, whose only edges _push() would follow; answers where it ends."""

@@ -394,7 +394,7 @@ def do_check(env: Env) -> None:
     print_insn = _print_changes_and_insn if env.rules.state_after_insn else _print_whole_state_and_insn
     stays = env.rules.state_after_insn and not level2  # at level 1 the flag outlives an instruction
     prev_insn_idx = -1
-    insns = env.insns
+    insns, aux = env.insns, env.aux
     count = len(insns)
     while True:
         env.prev_insn_idx = prev_insn_idx
@@ -405,15 +405,18 @@ def do_check(env: Env) -> None:
         env.insn_processed += 1
         if env.insn_processed > env.insn_limit:
             env.reject(E2BIG, f"BPF program is too large. Processed {env.insn_processed} insn")
-        if is_state_visited(env, here):
+        cur, known = env.cur, aux[here]
+        if (known.prune_point or known.jmp_point) and is_state_visited(env, here):
             if env.level:
                 _print_safe(env, print_state)
             done = True
         else:
+            cur.last_insn_idx = prev_insn_idx
             if env.level:
                 print_insn(env, print_state)
                 print_state = print_state and stays
-            _mark_seen(env)
+            if not cur.speculative:  # not dead code, unless only a mispredicting CPU comes here
+                known.seen = env.pass_cnt
             prev_insn_idx = here
             done = step(env, insn)
         if done:

@@ -18,26 +18,29 @@ from bpf.verifier.domain.state import ADD_CONST, DEF_NOT_SUBREG, REG_LIVE_WRITTE
 from bpf.verifier.domain.types import PTR_TO_ARENA, SCALAR_VALUE
 from bpf.verifier.env import Env
 
+_RESERVED: Final = "BPF_MOV uses reserved fields"
 _NARROW: Final = {BPF_ALU: (8, 16), BPF_ALU64: (8, 16, 32)}  # bits whose sign a move may extend
 
 
 def check_mov(env: Env, insn: Insn) -> None:
     """dst = src or a number."""
-    from_reg = insn.src_kind == BPF_X
-    extends = from_reg and env.rules.sign_extension and insn.off in _NARROW[insn.cls]
-    if from_reg and insn.off == BPF_ADDR_SPACE_CAST and insn.cls == BPF_ALU64 and env.rules.space_casts:
+    if insn.src_kind != BPF_X:
+        if insn.off or insn.src_reg:
+            env.reject(EINVAL, _RESERVED)
+        dst = check_dst(env, insn.dst_reg)
+        dst.value = known_scalar(insn.imm & (U64_MAX if insn.cls == BPF_ALU64 else U32_MAX))
+        dst.precise = not env.bpf_capable
+        return
+    extends = bool(insn.off) and env.rules.sign_extension and insn.off in _NARROW[insn.cls]
+    if insn.off == BPF_ADDR_SPACE_CAST and insn.cls == BPF_ALU64 and env.rules.space_casts:
         _cast_between_spaces(env, insn)
         return
-    if (insn.off and not extends) or (insn.imm if from_reg else insn.src_reg):
-        env.reject(EINVAL, "BPF_MOV uses reserved fields")
-    if from_reg:
-        check_src(env, insn.src_reg)
+    if (insn.off and not extends) or insn.imm:
+        env.reject(EINVAL, _RESERVED)
+    check_src(env, insn.src_reg)
     dst = check_dst(env, insn.dst_reg)
     wide = insn.cls == BPF_ALU64
-    if not from_reg:
-        mark_unknown(env, dst)
-        dst.value = known_scalar(insn.imm & (U64_MAX if wide else U32_MAX))
-    elif extends:
+    if extends:
         _mov_signed(env, dst, env.regs[insn.src_reg], insn)
     elif wide:
         _mov64(env, dst, env.regs[insn.src_reg])
