@@ -10,10 +10,10 @@ from tests.simkernel.kernel.test_shortcuts import PROGRAMS
 
 CALLS = PROGRAMS.parents[2] / "calls/programs/bin"
 FORKS = """
-for i in 1 2 3 4 5 6 7 8; do busybox true; (echo $i; cat /proc/self/smaps /proc/self/stat | md5sum) | tee /tmp/$i; done
+for i in 1 2 3 4; do busybox true; (echo $i; cat /proc/self/smaps /proc/self/stat | md5sum) | tee /tmp/$i; done
 busybox sh -c 'busybox sh -c "busybox cat /proc/self/statm"; echo $$'; grep -E 'pgfault|nr_free' /proc/vmstat; cat /tmp/? | sort | uniq | wc -l
-dd if=/dev/zero of=/tmp/many bs=1M count=3 2>/dev/null; sort /tmp/many | md5sum; gzip < /bin/busybox | gunzip | md5sum
-awk 'BEGIN { while (i < 30000) { a[i++] = i; }; print length(a) }' & busybox true; wait; free; cat /proc/buddyinfo
+dd if=/dev/zero of=/tmp/many bs=64k count=6 2>/dev/null; sort /tmp/many | md5sum; head -c 40000 /bin/busybox | gzip | gunzip | md5sum
+awk 'BEGIN { while (i < 6000) { a[i++] = i; }; print length(a) }' & busybox true; wait; free; cat /proc/buddyinfo
 """
 
 
