@@ -70,7 +70,9 @@ class Rules:
     static_liveness: bool = since(
         "6.18", "b3698c356ad9", "what will be read of registers and stack is known before paths are walked; all of 7.1"
     )
-    checked_before_walk: bool = since("7.1", "-", "fields of instructions are checked before any path is walked")
+    checked_before_walk: bool = since(
+        "7.1", "503d21ef8eac", "fields of instructions are checked before any path is walked"
+    )
     kfunc: bool = since("5.13", "e6ac2450d6de", "calls of listed kernel functions")
     fd_array: bool = since("5.14", "387544bfa291", "descriptors by index")
     sleepable_any_map: bool = since("5.12", "638e4b825d52", "sleepable programs use more than hashes and arrays")
@@ -78,9 +80,9 @@ class Rules:
         "6.1", "96da3f7d489d", "tracing programs use maps that allocate when they are updated"
     )
 
-    sleepable_spin_lock: bool = since("6.12", "-", "sleepable programs may use spin locks")
+    sleepable_spin_lock: bool = since("6.6", "5861d1e8dbc4", "sleepable programs may use spin locks")
     sleepable_storage_named: bool = since(
-        "6.12", "-", "a map that sleepable programs may not use is told with local storage"
+        "6.2", "2c40d97da1a2", "a map that sleepable programs may not use is told with local storage"
     )
     socket_spin_lock: bool = since("5.13", "69c087ba6225", "socket filters and spin locks have words of their own")
     bind_flags: bool = since("5.12", "772412176fb9", "programs at bind() may return flags")
@@ -100,7 +102,7 @@ class Rules:
     address_of_function: bool = since(
         "6.4", "58aa2afbb1e6", "ld_imm64 of a kernel function by BTF id: memory of no size"
     )
-    trust_may_differ: bool = since("6.4", "-", "a load may go through trusted and untrusted kernel pointers")
+    trust_may_differ: bool = since("6.4", "6fcd486b3a0a", "a load may go through trusted and untrusted kernel pointers")
 
     # -- registers and the stack --
     stack_grows_when_checked: bool = since(
@@ -112,7 +114,9 @@ class Rules:
     )
     flow_keys_fixed: bool = since("6.1", "22c7fa171a02", "no variable offset of a flow_keys pointer; of 6.8")
     variable_store_scrubs: bool = since(
-        "6.4", "-", "a store somewhere in a range makes data of the registers spilled there"
+        "6.12",
+        "4639eb9e30ab",
+        "a store somewhere in a range makes data of the registers spilled there; of 7.1, 6.12.y has it",
     )
     subreg_of_new_bits: bool = since("5.19", "3844d153a41a", "the low half's bits follow from the narrowed 64-bit bits")
     rdonly_memory: bool = since("5.17", "34d3a78c681e", "kernel variables can be read only; of 5.17")
@@ -127,19 +131,25 @@ class Rules:
         "6.12", "659b9ba7cb2d", "arguments that are pointers are read as a whole; of 6.13"
     )
     struct_arguments: bool = since("6.1", "720e6a435194", "functions attached to may take small structures by value")
-    other_pointer_arguments: bool = since("7.2", "-", "a pointer to no structure, as argument, is a number")
-    union_arguments: bool = since("7.2", "-", "arguments may be unions by value")
-    untrusted_devices: bool = since("7.2", "-", "hooks that make and free a block device have one that is not whole")
+    other_pointer_arguments: bool = since("7.1", "4145203841ba", "a pointer to no structure, as argument, is a number")
+    union_arguments: bool = since("6.18", "ccb4f5d91ec4", "arguments may be unions by value")
+    untrusted_devices: bool = since(
+        "7.1",
+        "46df585fcff7",
+        "hooks that make and free a block device have one that is not whole (by their names: 9eccdd38fb50)",
+    )
     elements_resolved: bool = since("6.12", "-", "elements of an array may be typedefs of structures")
     flexible_numbers: bool = since("6.1", "2569c7b8726f", "arrays of numbers at a structure's end are read; of 6.4")
     int_pointer_arguments: bool = since("5.18", "bb6728d75611", "a pointer to a number, as argument, is a number")
     sleepable_by_attach: bool = since(
         "6.2", "1e12d3ef47d2", "of tracing programs those around functions and iterators may sleep, and struct_ops"
     )
-    sleepable_tracepoints: bool = since("7.2", "-", "programs of system calls' tracepoints may sleep")
+    sleepable_tracepoints: bool = since("7.2", "8cfb77d30920", "programs of system calls' tracepoints may sleep")
     tracing_hooks_return: bool = since("7.2", "-", "what a tracing program for a security hook returns is not asked")
     system_calls_modified: bool = since(
-        "7.2", "-", "programs around system calls may sleep and change results, however the kernel is built"
+        "7.1",
+        "16d9c5660692",
+        "programs around system calls may sleep and change results, however the kernel is built (20c2e102a2f3)",
     )
     sleepable_kprobes: bool = since("6.0", "64ad7556c75e", "programs at uprobes may sleep")
     writable_tp_is_tracing: bool = since("6.0", "21e14bdffad4", "raw_tracepoint_writable programs are tracing programs")
@@ -152,9 +162,11 @@ class Rules:
     negation_tracked: bool = since("6.18", "aced132599b3", "a number with the other sign has a range")
     own_compared: bool = since("6.19", "d43ad9da8052", "a number compared with itself")
     swaps_tracked: bool = since("7.0", "9d2119984224", "known bits keep known when bytes are swapped")
-    ranges_are_arcs: bool = since("7.2", "-", "a range is one arc of the circle of numbers, signed or not")
+    ranges_are_arcs: bool = since("7.2", "bbc631085503", "a range is one arc of the circle of numbers, signed or not")
     timers_in_tracing: bool = since(
-        "7.0", "-", "tracing programs use maps with timers and work queues, whose places are checked alike"
+        "7.0",
+        "1bfbc267ec91",
+        "tracing programs use maps with timers and work queues, whose places are checked alike (f4e72ad7c161)",
     )
     space_casts: bool = since("6.9", "6082b6c328b5", "a move may name two address spaces, of which one is the kernel's")
     equal_is_not_null: bool = since("6.2", "befae75856ab", "what equals a pointer that is not NULL is not NULL either")
@@ -172,7 +184,7 @@ class Rules:
     fences_for_speculation: bool = since(
         "6.17", "d6f1c85f2253", "what would be unsafe on a mispredicted path only gets a fence before it, not a refusal"
     )
-    quotients_tracked: bool = since("7.1", "-", "what a constant divides, and the rest, have ranges")
+    quotients_tracked: bool = since("7.0", "44fdd581d273", "what a constant divides, and the rest, have ranges")
     more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")
     misc_is_a_number: bool = since(
         "6.9", "6efbde200bf3", "eight bytes of data are as good as a spilled number nobody knows"
@@ -193,7 +205,9 @@ class Rules:
     sleeping_functions_known: bool = since(
         "6.15", "e2d8f560d176", "which global functions may sleep is known where they are called"
     )
-    sleepable_place_named: bool = since("7.0", "-", "why a global function must not sleep where it is called is named")
+    sleepable_place_named: bool = since(
+        "7.1", "a2542a91aafd", "why a global function must not sleep where it is called is named"
+    )
     progs_of_devices_alike: bool = since(
         "5.18",
         "f45d5b6ce2e8",
@@ -214,10 +228,10 @@ class Rules:
     stack_in_history: bool = since("6.8", "41f6f64e6999", "the history of a path notes what touches the stack")
     constants_linked: bool = since("6.11", "98d7ca374ba4", "a copy of a number plus a constant learns with it")
     differences_linked: bool = since(
-        "7.0", "-", "a copy minus a constant, and one added to in 32 bits, learn with the number"
+        "7.0", "7a433e519364", "a copy minus a constant, and one added to in 32 bits, learn with the number"
     )
-    fills_linked: bool = since("6.19", "-", "what is read back from the stack is a copy of what lies there")
-    linked_shown: bool = since("6.18", "-", "copies that learnt with a number are shown as changed")
+    fills_linked: bool = since("7.0", "3cd5c890652b", "what is read back from the stack is a copy of what lies there")
+    linked_shown: bool = since("7.0", "ef7d4e42d16f", "copies that learnt with a number are shown as changed")
     linked_in_history: bool = since("6.12", "4bf79f9be434", "the history of a path notes copies that learnt together")
     scalars_spilled: bool = since("6.8", "e67ddd9b1cff", "any scalar is spilled with what is known of it; of 6.9")
     narrow_fills: bool = since(
@@ -231,7 +245,9 @@ class Rules:
         "6.12", "5d99e198be27", "programs at security hooks return 0 or an errno, and see such"
     )
 
-    lone_ids_cleared: bool = since("6.18", "-", "at a checkpoint a number that nothing shares its id with loses it")
+    lone_ids_cleared: bool = since(
+        "7.0", "b2a0aa3a8739", "at a checkpoint a number that nothing shares its id with loses it"
+    )
 
     # -- pointers of the kernel --
     trusted_pointers: bool = since(
@@ -247,7 +263,7 @@ class Rules:
         "7.1", "-", "a type of program that refuses a write into the kernel is told where"
     )
     drops_checked_in_nmi: bool = since(
-        "7.1", "-", "programs that may run in an NMI drop no objects with members that need more"
+        "7.2", "94c8d1c21be4", "programs that may run in an NMI drop no objects with members that need more"
     )
     exchange_under_lock: bool = since("7.1", "-", "kernel pointers are exchanged while a lock is held")
     constant_size_of_null: bool = since("7.1", "-", "a size that must be known is one beside NULL, too")
@@ -264,10 +280,14 @@ class Rules:
     )
     maps_are_structs: bool = since("6.5", "-", "a map is a struct bpf_map for kernel functions")
     slot_objects: bool = since("6.3", "f8064ab90d66", "dynptrs are whole: stores end them, slices know them")
-    arguments_by_register: bool = since("7.1", "-", "messages name arguments of kernel functions by their registers")
+    arguments_by_register: bool = since(
+        "7.2", "9b9f0b42703c", "messages name arguments of kernel functions by their registers"
+    )
     sections_nest: bool = since("6.18", "4167096cb964", "read sections of RCU nest")
     dynptr_parents: bool = since(
-        "7.1", "-", "slices name their dynptr as parent, dynptrs what they hold; what is released is of the right kind"
+        "7.2",
+        "308c7a0ae885",
+        "slices name their dynptr as parent, dynptrs what they hold; what is released is of the right kind",
     )
     locks_among_references: bool = since(
         "6.14", "f6b9a69a9e56", "a lock that is held is one of the references; loops over numbers run under it"
@@ -279,10 +299,14 @@ class Rules:
     other_pointers_read: bool = since(
         "6.17", "2d5c91e1cc14", "a pointer to no struct is memory that cannot be relied on"
     )
-    sections_end_with_program: bool = since("6.14", "-", "what is held at the end of a program is told as that")
+    sections_end_with_program: bool = since(
+        "6.13", "d402755ced2e", "what is held at the end of a program is told as that"
+    )
     acquire_is_strict: bool = until("6.12", "f633919d1325", "what is acquired is of exactly the type asked for")
-    acquired_trusted: bool = since("7.1", "-", "what a kernel function acquires is trusted by its type, too")
-    protection_at_call: bool = since("6.18", "-", "functions that need a read section are refused outside of one")
+    acquired_trusted: bool = since("7.0", "f8ade2342e22", "what a kernel function acquires is trusted by its type, too")
+    protection_at_call: bool = since(
+        "6.18", "1512231b6cc8", "functions that need a read section are refused outside of one"
+    )
     slot_args_from_0: bool = since("6.12", "bd74e238ae69", "dynptr and iterator arguments are counted from 0; of 6.13")
 
     # -- helpers --
@@ -304,8 +328,8 @@ class Rules:
         "5.15", "3e8ce29850f1", "a context that is no rewritten one is memory for helpers; of 5.15"
     )
 
-    sleeping_helper_named: bool = since("7.1", "-", "a helper that would sleep is named when it may not")
-    fsession: bool = since("7.0", "-", "programs around a function, at its entry and its exit")
+    sleeping_helper_named: bool = since("7.1", "a0d06cf102e4", "a helper that would sleep is named when it may not")
+    fsession: bool = since("7.0", "2d419c44658f", "programs around a function, at its entry and its exit")
     processor_in_range: bool = since("6.12", "-", "the number of the processor is one that is possible")
     zero_size_named: bool = since(
         "6.8", "8a021e7fa105", "a size that may be zero is refused before the memory is looked at"
@@ -315,7 +339,7 @@ class Rules:
     memory_for_keys: bool = since("6.3", "d1673304097c", "keys and values of maps may be any memory")
     ctx_offsets: bool = since(
         "7.1",
-        "-",
+        "ae5ef001aa98",
         "contexts that are not rewritten have fixed offsets, those of syscall programs any, and these only are memory for helpers",
     )
     ctx_named_as_memory: bool = since("7.0", "-", "a context is among the kinds of memory that a refusal names")
@@ -325,7 +349,7 @@ class Rules:
     null_argument_precise: bool = since(
         "6.12", "-", "a NULL that stands for memory is a precise 0; of 7.0, 6.12.y has it"
     )
-    arena_signed_loads: bool = since("6.18", "-", "loads from arenas may extend a sign")
+    arena_signed_loads: bool = since("6.18", "a91ae3c89311", "loads from arenas may extend a sign")
     arena_ends_before_size: bool = since("7.2", "-", "the address behind an arena's last byte cannot be loaded")
     constant_keys: bool = since("6.14", "d2102f2f5d75", "an array's element at a known key is there")
     helper_refused_by_type: bool = since(
@@ -342,26 +366,38 @@ class Rules:
 
     prune_after_goto: bool = until("6.1", "bffdeaa8a5af", "the instruction behind a jump is a pruning point; of 6.2")
 
-    any_cycle: bool = since("6.8", "-", "recursion is no matter of the program's shape, but of the depth of calls")
+    any_cycle: bool = since(
+        "6.6",
+        "10e14e9652bf",
+        "recursion is no matter of the program's shape, but of the depth of calls; of 6.7, 6.6.y has it",
+    )
     casts_keep_reference: bool = since(
         "7.2", "-", "a socket that is held keeps its reference under another name, or is NULL on a path of its own"
     )
-    recursion_named: bool = since("7.2", "-", "a function that calls itself is refused before any path is walked")
-    registers_written: bool = since("6.18", "-", "programs on probes may write the registers; they only get at uprobes")
-    unaligned_syscall_context: bool = since("7.2", "-", "the context of a system call's program needs no alignment")
+    recursion_named: bool = since(
+        "7.1", "e6898ec751e4", "a function that calls itself is refused before any path is walked"
+    )
+    registers_written: bool = since(
+        "6.18", "7384893d970e", "programs on probes may write the registers; they only get at uprobes"
+    )
+    unaligned_syscall_context: bool = since(
+        "7.1", "f25777056e24", "the context of a system call's program needs no alignment"
+    )
     packet_ends_forgotten: bool = since(
         "7.2", "-", "any arithmetic makes a packet pointer one whose distance to the end is not known"
     )
     indirect_jumps_named: bool = since(
-        "7.2", "-", "jumps to a place in a register are known, and refused by their fields"
+        "6.19", "493d9e0d6083", "jumps to a place in a register are known, and refused by their fields"
     )
     missing_kfunc_told: bool = since(
-        "7.2", "-", "analyses know nothing of functions that are not allowed, and say each time that one is not there"
+        "7.1",
+        "1a1cadbd5d50",
+        "analyses know nothing of functions that are not allowed, and say each time that one is not there",
     )
     callbacks_use_registers: bool = since(
         "6.12", "-", "numbers given to a function that calls back are followed through the callback"
     )
-    more_call_frames: bool = since("7.2", "-", "functions call each other 16 deep, not 8")
+    more_call_frames: bool = since("7.2", "2148794eeaf2", "functions call each other 16 deep, not 8")
 
     # -- the log --
     precision_at_level_1: bool = until("5.17", "496f3324048b", "going back for precision is told at level 1")
@@ -376,13 +412,13 @@ class Rules:
     spare_state: bool = since(
         "6.8", "1db747d75b1d", "states without zero offsets, with names of maps and spilled registers"
     )
-    offsets_in_bounds: bool = since("7.1", "-", "a pointer's fixed offset is part of its bounds")
+    offsets_in_bounds: bool = since("7.1", "022ac0750883", "a pointer's fixed offset is part of its bounds")
     reads_and_writes_named: bool = since(
         "6.14", "37cce22dbd51", "a helper reads or writes the stack as its prototype says, and is told so"
     )
-    leaks_explained: bool = since("6.14", "-", "what would leak a reference is said after the reference")
+    leaks_explained: bool = since("6.13", "d402755ced2e", "what would leak a reference is said after the reference")
     bugs_named: bool = since("6.17", "1cb0f56d9618", "what should not happen is told as a bug of the verifier")
-    id_kept_when_not_null: bool = since("7.2", "-", "a pointer that is not NULL keeps the id it had")
+    id_kept_when_not_null: bool = since("7.2", "06d518a5583f", "a pointer that is not NULL keeps the id it had")
     short_state: bool = since("5.18", "7df5072cc05f", "states without what says nothing: scalar for inv, no id=0")
 
 
