@@ -6,6 +6,7 @@ something is attached, calling one from the kernel does nothing.  Each gets its 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from arch.abi.limits import PAGE_SIZE
@@ -22,10 +23,11 @@ from simkernel.kernel.statics import STATICS
 from simkernel.observe import bpf_files
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.percpu import PerCpu
-from tracing.tracers.recorded import all_letters
+from tracing.tracers.recorded import PADDING, all_letters, labels
 
 TEXT_LETTERS = "tTwW"
 VOID = Param("", "void", 0, False, False)
+PADDING_BYTES = 16  # in front of a function, where it has a name: CONFIG_FUNCTION_PADDING_BYTES
 CALL_BASE = "__bpf_call_base"
 CALL_BASE_BYTES = 0x100  # so many that the distance to what comes behind it is no helper's number
 
@@ -113,7 +115,8 @@ def add_recorded(k: WatchedKernel, name: str) -> None:
     btf = machine_btf(k.arch.name, k.version)
     found = btf.find(name, Kind.FUNC) if btf is not None else 0
     if btf is None or not found:
-        if all_letters(k.arch.name, k.version).get(name, "d")[0] in TEXT_LETTERS:
+        letter = all_letters(k.arch.name, k.version).get(name, "d")[0]
+        if letter in TEXT_LETTERS and name not in labels(k.arch.name, k.version):
             k.text.add_late(Prototype(name, name, VOID, ()), do_nothing)
         return
     proto = btf[btf[found].type]
@@ -150,21 +153,45 @@ def keep_places(k: WatchedKernel) -> None:
     if not letters or k.symbols.place(next(reversed(letters))) is not None:
         return
     text: list[tuple[str, str]] = []
+    marks: list[tuple[str, str]] = []
     data: list[tuple[str, str]] = []
     offsets: list[tuple[str, str]] = []
+    padded: dict[str, str] = {}
+    small = labels(k.arch.name, k.version)
     for name, found in letters.items():
+        if name.startswith(PADDING):
+            padded[name.removeprefix(PADDING)] = found
+            continue
         for letter in found[name in k.symbols :]:
-            (text if letter in TEXT_LETTERS else offsets if letter in "Aa" else data).append((name, letter))
+            (
+                marks if name in small else text if letter in TEXT_LETTERS else offsets if letter in "Aa" else data
+            ).append((name, letter))
     size, word = k.text.image.small, k.arch.word
     end = k.mem.map.text_base + k.mem.map.text_size
-    k.symbols.keep(_spread(text, end - size * len(text), size))
-    k.symbols.keep(_spread(data, end + word, word))
+    end -= PADDING_BYTES * len(marks)
+    k.symbols.keep(_spread(marks, end, PADDING_BYTES))
+    kept = list(_spread(text, end - size * len(text), size))
+    k.symbols.keep(kept)
+    k.symbols.keep(_paddings(padded, k, kept))
+    k.symbols.keep(_spread(data, k.mem.map.text_base + k.mem.map.text_size + word, word))
     last = max((symbol.end for symbol in k.symbols if symbol.kind == "A"), default=0)
     k.symbols.keep(_spread(offsets, last, word))
 
 
 def _spread(rows: list[tuple[str, str]], start: int, size: int) -> Iterator[Symbol]:
     return (Symbol(name, start + size * n, size, letter) for n, (name, letter) in enumerate(rows))
+
+
+def _paddings(padded: dict[str, str], k: WatchedKernel, kept: list[Symbol]) -> Iterator[Symbol]:
+    """What lies in front of functions, this machine's own and kept ones; it ends where they begin."""
+    left = {name: iter(letters) for name, letters in padded.items()}
+    here: Counter[int] = Counter()  # names of one function
+    for symbol in (*k.symbols, *kept):
+        letter = next(left.get(symbol.name, iter(())), None)
+        if letter is not None:
+            here[symbol.address] += 1
+            start = PADDING_BYTES + 1 - here[symbol.address]
+            yield Symbol(PADDING + symbol.name, symbol.address - start, start, letter)
 
 
 def do_nothing(k: WatchedKernel, *args: int) -> int:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "tracing/tracers/recorded"
 OURS = re.compile(r"(?!.*\.cold)[A-Za-z_]")  # not what compilers cut off, nor the marks of assemblers
+PADDING = "__pfx_"  # in front of the names of what precedes functions
 MARK = b"=== functions\n"
 
 
@@ -43,9 +44,13 @@ def main() -> int:
         traced = set(names)
         assert traced & letters.keys()
         keep_letters(f"{kernel}.functions", names, letters)
-        others = [name for name, found in letters.items() if "t" in found.lower() and name not in traced | black.keys()]
+        known = traced | black.keys()
+        others = [name for name, found in letters.items() if "t" in found.lower() and name not in known]
         refused = [*(name for name in others if OURS.match(name)), *black]
-        keep_letters(f"{kernel}.refused", refused, letters)
+        keep_letters(f"{kernel}.refused", [name for name in refused if not name.startswith(PADDING)], letters)
+        if PADDING + names[0] in letters or PADDING + names[-1] in letters:
+            bases = dict.fromkeys(name for name in (*names, *refused) if not name.startswith(PADDING))
+            keep(f"{kernel}.unpadded", "".join(f"{name}\n" for name in bases if PADDING + name not in letters))
         keep(f"{kernel}.blacklist", "".join(f"{name}\n" for name in black))
         told = twice.keys() | {name for name in (*names, *refused) if letters[name] in "tT"}
         others = [(name, found) for name, found in letters.items() if name not in told]

@@ -5,7 +5,8 @@ Most of them this machine never calls: they are listed, filters and probes take 
 ARCH-VERSION.refused.xz has the other functions of that kernel's text, and those on its kprobe blacklist, in the same form: no
 event's probe may be in them.  ARCH-VERSION.twice.xz has the names that several symbols share, a function's among them, with the letter of each
 in order of address: a probe by such a name is refused.  ARCH-VERSION.others.xz has all other symbols, the letter of each behind its name;
-ARCH-VERSION.blacklist.xz the names of debugfs' kprobes/blacklist.  Written by tests/tools/record_functions.py.
+ARCH-VERSION.blacklist.xz the names of debugfs' kprobes/blacklist.  Since 6.2 the padding in front of a function is a symbol `__pfx_NAME`: these are
+made here, ARCH-VERSION.unpadded.xz has the functions without one.  Written by tests/tools/record_functions.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from arch.abi.version import KernelVersion
 
 FOLDER = Path(__file__).parent
+PADDING = "__pfx_"
 INVALID_PREFIX = "__ftrace_invalid_address__"  # a place behind which no function was kept: listed, and never chosen
 
 
@@ -28,6 +30,25 @@ def _table(arch: str, version: str, kind: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, rest) for name, _, rest in (line.partition(" ") for line in lines))
 
 
+@cache
+def _refused(arch: str, version: str) -> tuple[tuple[str, str], ...]:
+    """The rows of functions that are refused, with the padding of all functions where it has names."""
+    rows = _table(arch, version, "refused")
+    if not (FOLDER / f"{arch}-{version}.unpadded.xz").exists():
+        return rows
+    unpadded = dict(_table(arch, version, "unpadded"))
+    padded = (row for row in (*_table(arch, version, "functions"), *rows) if row[0] not in unpadded)
+    return (*rows, *dict.fromkeys((PADDING + name, letter) for name, letter in padded))
+
+
+@cache
+def labels(arch: str, version: KernelVersion) -> frozenset[str]:
+    """Padding and what has none though functions have: entry code, trampolines and, with a text's letter, data.  Nobody calls these."""
+    short = _short(version)
+    names = {name for name, _ in _table(arch, short, "unpadded")} - set(functions_of(arch, version))
+    return frozenset(names | {name for name in refused_functions(arch, version) if name.startswith(PADDING)})
+
+
 def _short(version: KernelVersion) -> str:
     return f"{version.major}.{version.minor}"
 
@@ -35,7 +56,7 @@ def _short(version: KernelVersion) -> str:
 @cache
 def refused_functions(arch: str, version: KernelVersion) -> frozenset[str]:
     """Of a CPU and a version; empty for a kernel that nobody asked."""
-    return frozenset(name for name, _ in _table(arch, _short(version), "refused"))
+    return frozenset(name for name, _ in _refused(arch, _short(version)))
 
 
 @cache
@@ -60,6 +81,6 @@ def blacklist(arch: str, version: KernelVersion) -> frozenset[str]:
 def all_letters(arch: str, version: KernelVersion) -> dict[str, str]:
     """The letter of each symbol in kallsyms, several for a name that several have; functions first, each kind in order of address."""
     short = _short(version)
-    functions = (line for kind in ("functions", "refused") for line in _table(arch, short, kind))
+    functions = (*_table(arch, short, "functions"), *_refused(arch, short))
     rows = {name: letter or "T" for name, letter in functions if not name.startswith(INVALID_PREFIX)}
     return rows | shared_names(arch, version) | dict(_table(arch, short, "others"))
