@@ -242,9 +242,10 @@ class Attr:
         self.address = address  # of the user's copy, for members that are written back
 
     def __getattr__(self, name: str) -> int:
-        if name not in self.layout.fields:
+        place = self.layout.fields.get(name)
+        if place is None:
             raise AttributeError(name)
-        return self.number(name)
+        return int.from_bytes(self.raw[place[0] : place[0] + place[1]], self.byteorder)
 
     def number(self, name: str) -> int:
         """A member by its name."""

@@ -260,6 +260,14 @@ def _style(rules: Rules) -> StateStyle:
     return SHORT_STATES if rules.short_state else WHOLE_STATES
 
 
+NOWHERE: Final = VerifierState([FuncState.new(-1, 0, 0, False)])  # before a walk, and behind it
+
+
+def no_access(off: int, size: int, access: int, info: AccessInfo) -> bool:
+    """A context without BTF."""
+    return False
+
+
 class Env:
     """One program being verified: bpf_verifier_env."""
 
@@ -318,15 +326,15 @@ class Env:
         self.call_frames = MORE_CALL_FRAMES if self.rules.more_call_frames else MAX_CALL_FRAMES
         self.load_modes = (BPF_MEM, BPF_MEMSX) if self.rules.sign_extension else (BPF_MEM,)
         self.log_precision = bool(self.level and (self.level & 2 or self.rules.precision_at_level_1))
-        self.btf_ctx_access: Callable[[int, int, int, AccessInfo], bool] = lambda off, size, access, info: False
+        self.btf_ctx_access: Callable[[int, int, int, AccessInfo], bool] = no_access
         self.seen_direct_write = False
         self.explore_alu_limits = False
         self.back_steps: list[tuple[int, int, int]] = []  # see back_steps.py
         self.wide_src: list[bool | None] = []
         self.wide_dst: list[bool] = []
         # the walk
-        self.cur: VerifierState = VerifierState([FuncState.new(-1, 0, 0, False)])
-        self.frame: FuncState = self.cur.frames[0]
+        self.cur: VerifierState = NOWHERE
+        self.frame: FuncState = NOWHERE.frames[0]
         self.regs: list[Reg] = self.frame.regs
         self.insn_idx = 0
         self.prev_insn_idx = -1
@@ -506,7 +514,7 @@ class Env:
         """Nothing is walked any more: let go of all states, which a reference from a cycle would keep."""
         self.explored.clear()
         self.stack.clear()
-        self.enter(VerifierState([FuncState.new(-1, 0, 0, False)]))
+        self.enter(NOWHERE)
 
     # ---- references ----
 

@@ -25,7 +25,7 @@ from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.context.struct_ops import adjust_argument
 from bpf.verifier.domain.state import Reg, VerifierState, known_zero
 from bpf.verifier.domain.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
-from bpf.verifier.env import Env, Rejected, SubprogInfo
+from bpf.verifier.env import Env, Rejected, SubprogInfo, no_access
 from bpf.verifier.log.log import BPF_LOG_LEVEL2, BPF_LOG_STATS, log_is_valid
 from bpf.verifier.paths.cfg import (
     add_subprogs_and_kfuncs,
@@ -176,7 +176,9 @@ def _verify(request: VerifyRequest) -> Verdict:
     _print_stats(env)
     if env.log.level and env.log.truncated:
         ret = -ENOSPC
-    return _verdict(env, ret)
+    verdict = _verdict(env, ret)
+    env.btf_ctx_access = no_access  # it holds the environment, which goes at once without it
+    return verdict
 
 
 def check_attach_target(request: VerifyRequest) -> int:

@@ -80,6 +80,7 @@ class Host(BpfSide):
         self._text_start: int = k.mem.map.text_base
         self._text_end: int = k.mem.map.text_base + k.mem.map.text_size
         self._caller_regs = 0
+        self._capabilities: dict[str, int] = {}  # numbers by name, once asked for
         self.frames = Frames(k)
         self._flags: ctypes.Array[ctypes.c_uint64] | None = None
         self.percpu = PerCpu(k)
@@ -253,9 +254,11 @@ class Host(BpfSide):
 
     def capable(self, capability: str) -> bool:
         """By name; a version without that capability asks for CAP_SYS_ADMIN."""
-        if not self.k.version.at_least(NAMED_SINCE.get(capability)):
-            capability = "sys_admin"
-        return self.k.capable(CAPABILITIES[capability])
+        number = self._capabilities.get(capability)
+        if number is None:
+            named = self.k.version.at_least(NAMED_SINCE.get(capability))
+            number = self._capabilities[capability] = CAPABILITIES[capability if named else "sys_admin"]
+        return self.k.capable(number)
 
     # ---- kernel text ----
 
