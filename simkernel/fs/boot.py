@@ -27,6 +27,7 @@ from simkernel.fs import (
     inotify,
     kexec,
     landlock,
+    listns,
     lseek,
     lsm_attr,
     modules,
@@ -43,6 +44,7 @@ from simkernel.fs import (
     readdir,
     rename,
     seccomp_notify,
+    secretmem,
     select,
     shmem,
     signalfd,
@@ -77,7 +79,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    acct, aio, attributes, cachestat, calls32, copy, coredump, devices, eventfd, eventpoll, exec_open, fanotify, fcntl, fhandle, file_attr_calls, statmount, files, fsopen, hostio, inotify, kexec, landlock, lseek, lsm_attr, modules, mount_api, namei_calls, namespace, nsproxy, old_calls, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, userfaultfd, xattr,
+    acct, aio, attributes, cachestat, calls32, copy, coredump, devices, eventfd, eventpoll, exec_open, fanotify, fcntl, fhandle, file_attr_calls, statmount, files, fsopen, hostio, inotify, kexec, landlock, listns, lseek, lsm_attr, modules, mount_api, namei_calls, namespace, nsproxy, old_calls, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, secretmem, select, shmem, signalfd, splice, stat, timerfd, truncate, userfaultfd, xattr,
 )  # fmt: skip
 
 

@@ -275,15 +275,16 @@ def vfs_ioctl(k: FsKernel, file_addr: int, cmd: int, arg: int) -> Body:
 
 
 def _fionread(k: FsKernel, file: File, arg: int) -> int | None:
-    if cmd_on_regular(file):
+    if cmd_on_regular(k, file):
         k.usercopy.put_user(arg, 4, max(0, file.f_inode.i_size - file.f_pos))
         return 0
     return None
 
 
-def cmd_on_regular(file: File) -> bool:
-    """file_ioctl() is for regular files."""
-    return file.f_inode.is_reg
+def cmd_on_regular(k: FsKernel, file: File) -> bool:
+    """file_ioctl() is for regular files that a file system has."""
+    anonymous = file.f_inode.i_sb.fs_name == "secretmem" and k.vfs.names.anon_files_have_no_fionread
+    return file.f_inode.is_reg and not anonymous
 
 
 @syscall("ioctl", "unsigned int fd, unsigned int cmd, unsigned long arg", source="fs/ioctl.c")

@@ -45,6 +45,8 @@ class Features:
         self.pipe_min_buffers = 2 if has("5.14") else 1  # of a pipe whose owner has many
         self.ofd_getlk_unlck = has("6.6")  # F_OFD_GETLK asks for any lock of one owner
         self.shmem_fileattr = has("6.0")  # lsattr and chattr on tmpfs
+        self.secretmem_mount_noexec = not has("6.17")  # 98f99394a104: since then the super block says it
+        self.anon_files_have_no_fionread = has("6.17")  # IS_ANON_FILE(): regular by their mode alone
         # what files show
         self.cgroup2 = has("4.5")
         self.statx_mnt_id = has("5.8")

@@ -541,7 +541,7 @@ class File:
         self.vfs.put_file(self)
 
 
-WITHOUT_PROGRAMS = ("proc", "sysfs", "mqueue", "cgroup", "cgroup2")  # SB_I_NOEXEC
+WITHOUT_PROGRAMS = ("proc", "sysfs", "mqueue", "cgroup", "cgroup2", "secretmem")  # SB_I_NOEXEC
 # OPEN_FMODE(), include/linux/fs.h: index is flags & O_ACCMODE; 3 asks for ioctl-only access
 OPEN_FMODE = (c.FMODE_READ, c.FMODE_WRITE, c.FMODE_READ | c.FMODE_WRITE, 0)
 

@@ -17,6 +17,7 @@ from simkernel.kernel.user_namespace import munged, state_of, user_ns
 
 # include/uapi/linux/nsfs.h
 NS_GET_USERNS, NS_GET_PARENT, NS_GET_NSTYPE, NS_GET_OWNER_UID = 0xB701, 0xB702, 0xB703, 0xB704
+NS_GET_ID, NS_GET_ID_SINCE = 0x8008B70D, "6.18"
 
 
 class NsInode(Inode):
@@ -47,6 +48,9 @@ def _ioctl(k: Board, file: File, cmd: int, arg: int) -> int:
             raise KernelError(EINVAL)
         uid = state_of(namespace).uid if namespace.state is not None else 0
         k.usercopy.put_user(arg, 4, munged(user_ns(k.current), "uid", uid))
+        return 0
+    if cmd == NS_GET_ID and k.version.at_least(NS_GET_ID_SINCE):
+        k.usercopy.put_user(arg, 8, namespace.ns_id)
         return 0
     if cmd in (NS_GET_USERNS, NS_GET_PARENT):
         return _open_above(k, namespace, cmd == NS_GET_PARENT)

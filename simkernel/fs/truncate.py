@@ -203,7 +203,12 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
     if offset + length > inode.i_sb.s_maxbytes:
         return -EFBIG
     mapping = inode.i_mapping
-    if mapping is None or mapping.filler is not None or mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE):
+    if (
+        inode.i_fop is None
+        or mapping is None
+        or mapping.filler is not None
+        or mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE)
+    ):
         return -EOPNOTSUPP
     if mode & FALLOC_FL_PUNCH_HOLE:
         if inode.seals & WRITE_SEALS:

@@ -25,7 +25,7 @@ from arch.abi.mount import (
     MS_RDONLY,
     SB_FLAGS,
 )
-from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFSOCK, makedev
+from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK, makedev
 from arch.abi.time import TICK_NSEC
 from arch.byaddress import ByAddress
 from arch.errors import KernelError
@@ -153,6 +153,7 @@ class Vfs:
         self.sock_mnt: Mount
         self.anon_mnt: Mount
         self.shm_mnt: Mount | None = None  # of memfd_create(2): made when first needed
+        self.secret_mnt: Mount | None = None  # of memfd_secret(2), likewise
         self.namespaces: Namespaces
         self.proxies = NsProxies()
         # the trees of generated files, where other parts of the kernel hang theirs
@@ -517,7 +518,7 @@ class Vfs:
             if found is None:
                 raise KernelError(ENXIO, "no such device")
             return found
-        if kind in (S_IFBLK, S_IFSOCK):  # the disk is reached through its file system alone
+        if kind in (S_IFBLK, S_IFSOCK, S_IFREG):  # no_open_fops; the disk is reached through its file system alone
             raise KernelError(ENXIO, "no such device")
         return EMPTY_FOPS
 

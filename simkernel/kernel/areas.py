@@ -349,7 +349,7 @@ class Vma:
 
     __slots__ = (
         "account", "addr", "advice", "anon", "anon_chain", "asked", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "moved", "name", "ops",
-        "pgoff", "policy", "private", "prot", "soft_dirty", "start", "userfault", "watcher",
+        "pgoff", "policy", "private", "prot", "secret", "soft_dirty", "start", "userfault", "watcher",
     )  # fmt: skip
 
     def __init__(
@@ -386,6 +386,7 @@ class Vma:
         self.userfault = 0  # VM_UFFD_*: which faults user space looks after (userfault.py)
         self.watcher: object = None  # who that is
         self.soft_dirty = not flags & MAP_GROWSDOWN  # VM_SOFTDIRTY: new since somebody cleared /proc/PID/clear_refs
+        self.secret = False  # vma_is_secretmem(): nobody gets its pages but by mapping them
         self.addr = 0
 
     @property
@@ -425,7 +426,7 @@ class Vma:
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
         new.may, new.ops, new.dontexpand, new.anon = self.may, self.ops, self.dontexpand, self.anon
-        new.anon_chain, new.moved = self.anon_chain, self.moved
+        new.anon_chain, new.moved, new.secret = self.anon_chain, self.moved, self.secret
         new.userfault, new.watcher, new.policy = self.userfault, self.watcher, self.policy
         new.locked, new.advice, new.account, new.soft_dirty = self.locked, self.advice, self.account, self.soft_dirty
         return new
@@ -448,6 +449,11 @@ class Vma:
 
     def __repr__(self) -> str:
         return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or (self.file.path if self.file is not None else '')})"
+
+
+def any_secret(areas: Iterable[Vma]) -> bool:
+    """Something of memfd_secret(2) is there: get_user_pages() fails."""
+    return any(vma.secret for vma in areas)
 
 
 class Layout(Protocol):

@@ -409,7 +409,7 @@ class Mm(MmSlots):
     def peek(self, addr: int, size: int) -> bytes:
         """For a tracer: bytes of one page that its owner may not read.  EIO."""
         vma = self.find(addr)
-        if vma is None:
+        if vma is None or vma.secret:
             raise KernelError(EIO)
         page = page_down(addr)
         phys = self.pages.get(page)
@@ -422,7 +422,7 @@ class Mm(MmSlots):
         frames = self.home.frames
         while data:
             vma, page = self.find(addr), page_down(addr)
-            if vma is None or (vma.shared and not vma.prot & PROT_WRITE):
+            if vma is None or vma.secret or (vma.shared and not vma.prot & PROT_WRITE):
                 raise KernelError(EIO)
             phys = self.pages.get(page)
             if phys is None:

@@ -29,6 +29,9 @@ KINDS = {
     "user": (CLONE_NEWUSER, 0xEFFFFFFD), "uts": (CLONE_NEWUTS, 0xEFFFFFFE),
 }  # fmt: skip
 FIRST_INO = 0xF0000080
+# include/uapi/linux/nsfs.h, since 6.19: numbers that are never used again; two more mount namespaces come before the first of a program
+INITIAL_IDS = {"ipc": 1, "uts": 2, "user": 3, "pid": 4, "cgroup": 5, "time": 6, "net": 7, "mnt": 8}
+FIRST_ID = 11
 
 
 @dataclass(eq=False, slots=True)
@@ -40,6 +43,11 @@ class Namespace:
     state: object = None  # what it keeps: UtsNamespace, IpcNamespace, the top mount; None in an initial one
     parent: Namespace | None = None  # of a user or pid namespace; None is the initial one
     owner: Namespace | None = None  # the user namespace that it belongs to; None is the initial one
+
+    @property
+    def ns_id(self) -> int:
+        """ns_common.ns_id: in the order in which they were made."""
+        return INITIAL_IDS[self.kind] if self.ino == KINDS[self.kind][1] else FIRST_ID + self.ino - FIRST_INO
 
 
 @dataclass(slots=True)

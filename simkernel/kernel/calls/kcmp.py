@@ -7,6 +7,7 @@ from arch.abi.capability import CAP_SYS_PTRACE
 from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
 from arch.abi.limits import IOV_MAX, PAGE_SIZE
 from arch.errors import Fault, KernelError
+from simkernel.kernel.areas import any_secret
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.landlock import domain_scope_le
@@ -132,6 +133,8 @@ def _process_vm(
     done, user = 0, task.mm.user
     for local, remote, size in _pieces(mine, theirs):
         try:
+            if any_secret(task.mm.overlaps(remote, remote + size)):
+                raise KernelError(EFAULT)
             if write:
                 user.write(remote, k.usercopy.copy_from_user(local, size))
             else:

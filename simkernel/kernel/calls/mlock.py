@@ -58,7 +58,9 @@ def _apply(mm: Mm, start: int, length: int, locked: bool) -> None:
         if vma.start > position:
             break
         position = vma.end
-        if vma.locked == locked or vma.dontexpand:  # mlock_fixup(): what the kernel shows is never counted
+        if (
+            vma.locked == locked or vma.dontexpand or vma.secret
+        ):  # mlock_fixup(): what the kernel shows is never counted
             continue
         first, last = max(start, vma.start), min(end, vma.end)
         mm.split_at(first)
@@ -76,6 +78,8 @@ def _apply(mm: Mm, start: int, length: int, locked: bool) -> None:
 def populate(mm: Mm, start: int, end: int) -> None:
     """mm_populate(): bring the pages in; one that cannot come is ENOMEM."""
     for vma in mm.overlaps(start, end):
+        if vma.secret:
+            raise KernelError(ENOMEM)
         if not vma.prot:
             if vma.locked:
                 raise KernelError(ENOMEM)
@@ -122,8 +126,8 @@ def sys_mlockall(k: KernelFace, flags: int) -> int:
     mm.lock_future = bool(flags & MCL_FUTURE)
     if flags & MCL_CURRENT:
         for vma in mm.vmas:
-            vma.locked = True
-            if not flags & MCL_ONFAULT and vma.prot:
+            vma.locked = not vma.secret
+            if not flags & MCL_ONFAULT and vma.prot and not vma.secret:
                 for page in range(vma.start, vma.end, PAGE_SIZE):
                     if page not in mm.pages:
                         mm.on_fault(page, "write" if vma.prot & 2 and not vma.shared else "read")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import EIO
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import Fault, KernelError
+from simkernel.kernel.areas import any_secret
 from simkernel.kernel.task import Task
 
 
@@ -18,6 +19,8 @@ def read_memory(task: Task, address: int, size: int) -> bytes:
         at = address + len(out)
         step = min(size - len(out), PAGE_SIZE - (at & PAGE_SIZE - 1))
         try:
+            if any_secret(mm.overlaps(at, at + step)):
+                raise KernelError(EIO)
             out += bytes(mm.user.read(at, step))
         except Fault:
             out += mm.peek(at, step)
