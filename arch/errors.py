@@ -8,7 +8,7 @@ The numbers are in arch/abi/errno.py.
 
 from __future__ import annotations
 
-from arch.abi.errno import errno_name
+from arch.abi.errno import EIO, errno_name
 
 
 class KernelError(Exception):
@@ -21,6 +21,13 @@ class KernelError(Exception):
 
     def __str__(self) -> str:
         return f"{errno_name(self.errno)}: {self.why}" if self.why else errno_name(self.errno)
+
+
+class Poisoned(KernelError):
+    """A page that is said to be broken (mm/memory-failure.c): SIGBUS with BUS_MCEERR_AR, EIO of a call."""
+
+    def __init__(self) -> None:
+        super().__init__(EIO, "the page is broken")
 
 
 class Fault(Exception):

@@ -120,6 +120,9 @@ def install(k: FsKernel) -> Vfs:
     vfs.register(FsType("devtmpfs", _mount_devtmpfs))
     k.pidfds = pidfd.PidFds()
     k.mm.exit_aio = lambda mm: aio.exit_aio(k, mm)
+    vfs.sysctl.on_write(
+        "vm.memory_failure_early_kill", lambda value: setattr(k, "memory_failure_early_kill", bool(value))
+    )
     vfs.watched_by = eventpoll.watched_by
     vfs.sysctl.readers["fs.aio-nr"] = lambda: vfs.aio_nr
     k.seccomp_listeners = seccomp_notify.SeccompListeners(k)

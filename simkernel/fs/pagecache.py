@@ -11,7 +11,7 @@ from typing import Protocol
 
 from arch.abi.errno import ENOSPC
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
-from arch.errors import KernelError
+from arch.errors import KernelError, Poisoned
 
 
 class PageHost(Protocol):
@@ -103,7 +103,7 @@ class PlainPages:
 class Mapping:
     """struct address_space: page index -> physical page."""
 
-    __slots__ = ("at_hand", "filler", "host", "limit", "on_disk", "pages", "pool")
+    __slots__ = ("at_hand", "filler", "host", "limit", "on_disk", "pages", "poisoned", "pool")
 
     def __init__(
         self, pool: PagePool, host: PageHost, filler: Callable[[int], bytes] | None = None,
@@ -111,6 +111,7 @@ class Mapping:
     ) -> None:  # fmt: skip
         self.pool, self.host = pool, host
         self.pages: dict[int, int] = {}
+        self.poisoned: set[int] = set()  # pages of memory's own file systems that are broken
         self.filler = filler  # page index -> its bytes (shorter at the end of the file)
         self.on_disk = filler is not None  # not tmpfs, whose files may be filled late, too
         self.at_hand = True  # False: it reads a disk
@@ -135,6 +136,8 @@ class Mapping:
         """The page's physical address, made (and filled) if absent."""
         phys = self.pages.get(index)
         if phys is None:
+            if index in self.poisoned:
+                raise Poisoned
             if self.limit is not None and not self.limit() and self.filler is None:  # what is filled was there before
                 raise KernelError(ENOSPC, "file system full")
             phys = self.pages[index] = self.pool.alloc_page()
@@ -165,7 +168,7 @@ class Mapping:
     def _piece(self, index: int, offset: int, size: int) -> bytes:
         phys = self.pages.get(index)
         if phys is None:
-            if self.filler is None:
+            if self.filler is None and index not in self.poisoned:
                 return bytes(size)
             phys = self.page(index)
         return self.pool.read(phys + offset, size)
@@ -196,9 +199,17 @@ class Mapping:
         """filemap_remove_folio() of a page that is there."""
         self.pool.leaves(self.host, index, self.pages.pop(index))
 
+    def poison(self, index: int) -> None:
+        """A page is broken: what has a home elsewhere is read again, the rest is lost."""
+        if index in self.pages:
+            self.drop(index)
+        if not self.on_disk:
+            self.poisoned.add(index)
+
     def truncate(self, size: int) -> None:
         """Forget pages beyond `size`; the tail of the last page becomes zeros."""
         first = (size + PAGE_SIZE - 1) >> PAGE_SHIFT
+        self.poisoned = {index for index in self.poisoned if index < first}
         if len(self.pages):
             for index in sorted(i for i in self.pages if i >= first):
                 self.drop(index)
@@ -210,6 +221,7 @@ class Mapping:
     def punch(self, start: int, end: int) -> None:
         """Make [start, end) a hole."""
         first, last = start >> PAGE_SHIFT, (end - 1) >> PAGE_SHIFT
+        self.poisoned = {index for index in self.poisoned if not start <= index << PAGE_SHIFT <= end - PAGE_SIZE}
         some = last - first < len(self.pages)
         for index in range(first, last + 1) if some else sorted(i for i in self.pages if first <= i <= last):
             if index not in self.pages:

@@ -103,7 +103,7 @@ def meminfo(k: FsKernel) -> str:
         ("KernelStack", 16 * len(k.tasks.by_pid)), ("PageTables", 0), *([("SecPageTables", 0)] if k.version.at_least("6.1") else []),
         ("NFS_Unstable", 0), ("Bounce", 0),
         ("WritebackTmp", 0), ("CommitLimit", commit_limit(k) * 4), ("Committed_AS", committed_pages(k) * 4), ("VmallocTotal", 34359738367),
-        ("VmallocUsed", 0), ("VmallocChunk", 0), ("Percpu", 0), ("HardwareCorrupted", 0), ("AnonHugePages", 0), ("ShmemHugePages", 0),
+        ("VmallocUsed", 0), ("VmallocChunk", 0), ("Percpu", 0), ("HardwareCorrupted", k.mm.frames.corrupted * 4), ("AnonHugePages", 0), ("ShmemHugePages", 0),
         ("ShmemPmdMapped", 0), ("FileHugePages", 0), ("FilePmdMapped", 0),
     ]  # fmt: skip
     rows += [(name, 0) for name, since in MEMINFO_LATER if k.version.at_least(since)]

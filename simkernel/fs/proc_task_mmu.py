@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EACCES, EINVAL
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import KernelError
+from arch.hosttime import check
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import fs_if_any
 from simkernel.fs.features import Features
@@ -26,7 +27,7 @@ VM_FLAG_NAMES = {
     0: "rd", 1: "wr", 2: "ex", 3: "sh", 4: "mr", 5: "mw", 6: "me", 7: "ms", 8: "gd", 13: "lo", 15: "sr", 16: "rr", 17: "dc", 18: "de",
     20: "ac", 25: "wf", 26: "dd", 27: "sd", 29: "hg", 30: "nh", 31: "mg",
 }  # fmt: skip
-PM_SOFT_DIRTY, PM_MMAP_EXCLUSIVE, PM_FILE, PM_PRESENT = 1 << 55, 1 << 56, 1 << 61, 1 << 63
+PM_SOFT_DIRTY, PM_MMAP_EXCLUSIVE, PM_FILE, PM_SWAP, PM_PRESENT = 1 << 55, 1 << 56, 1 << 61, 1 << 62, 1 << 63
 PM_ENTRY_BYTES = 8
 CLEAR_REFS_SOFT_DIRTY, CLEAR_REFS_LAST = 4, 5
 
@@ -86,12 +87,19 @@ def page_facts(mm: Mm, vma: Vma, page: int) -> tuple[bool, int]:
     return False, max(users - 1, 1)  # the page cache is one of them
 
 
+def _lines(mm: Mm, file_name: Callable[[Vma], str | None]) -> Iterator[str]:
+    """show_map_vma(), with names of files as their reader sees them."""
+    for vma in mm.vmas:
+        yield vma.line(file_name(vma))
+        check()
+
+
 def maps_lines(k: FsKernel, mm: Mm) -> Iterator[str]:
     """Of /proc/PID/maps: whoever has another root sees names of files below it."""
     fs = fs_if_any(k.current)
     if fs is None or fs.root is k.vfs.mounts.root:
-        return mm.maps()
-    return mm.maps(lambda vma: k.vfs.d_path(vma.file.f_path) if isinstance(vma.file, File) else None)
+        return _lines(mm, lambda vma: None)
+    return _lines(mm, lambda vma: k.vfs.d_path(vma.file.f_path) if isinstance(vma.file, File) else None)
 
 
 def maps_text(k: FsKernel, task: Task) -> str:
@@ -224,6 +232,8 @@ def _entry(mm: Mm, page: int, shown: bool) -> int:
     if vma is None:
         return 0
     entry = PM_SOFT_DIRTY if vma.soft_dirty else 0
+    if page in mm.poisoned:
+        return entry | PM_SWAP | PM_SOFT_DIRTY
     if page not in mm.pages:
         return entry
     anonymous, users = page_facts(mm, vma, page)

@@ -18,6 +18,7 @@ from arch.abi.mman import (
     PROT_EXEC,
     PROT_WRITE,
 )
+from arch.errors import Poisoned
 from arch.memory import PhysicalMemory
 from arch.records import dataclass
 
@@ -90,6 +91,7 @@ class Frames(FramesSlots):
     def __init__(self, physical: PhysicalMemory) -> None:
         self.physical = physical
         self.refcounts: list[int] = physical.refcounts
+        self.corrupted = 0  # num_poisoned_pages
         self.pins: dict[int, int] = {}  # pages that the kernel uses, how often
         self.read: Callable[[int, int], bytes] = physical.read
         self.write: Callable[[int, bytes], None] = physical.write
@@ -212,6 +214,9 @@ class CachedPages(Protocol):
         """They have no home but memory: tmpfs."""
         ...
 
+    def poison(self, index: int) -> None:
+        """A page is broken."""
+
 
 class MappedInode(Protocol):
     """What mmap and exec need of an inode."""
@@ -301,9 +306,17 @@ class SharedAnonymous(VmOperations):
     def __init__(self, frames: Frames) -> None:
         self.frames, self.areas = frames, 1
         self.pages: dict[int, int] = {}
+        self.broken: set[int] = set()
+
+    def poison(self, index: int) -> None:
+        """A page is broken, for everyone."""
+        self.frames.put_page(self.pages.pop(index))
+        self.broken.add(index)
 
     def fault(self, vma: Vma, pgoff: int) -> int:
         """A page of it."""
+        if pgoff in self.broken:
+            raise Poisoned
         if pgoff not in self.pages:
             self.pages[pgoff] = self.frames.alloc_charged(True)
         return self.pages[pgoff]

@@ -7,6 +7,7 @@ from arch.abi.mman import PROT_WRITE
 from arch.mmu import AddressSpace
 from simkernel.kernel.anon_vma import anon_vma_fork
 from simkernel.kernel.areas import VM_WIPEONFORK, VMA_SIZE, SharedAnonymous, Vma
+from simkernel.kernel.broken_pages import poison
 from simkernel.kernel.mm import Mm
 
 COPIED = (
@@ -72,6 +73,10 @@ def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
         if there is not None and there.start in large:
             get(phys)
             new.pages[page] = phys
+    for page in old.poisoned:
+        there = new.find(page)
+        if there is not None and not there.advice & VM_WIPEONFORK:
+            poison(new, page)
     if old.home.frames.pins:
         _copy_pinned(new)
     new.soft_dirty = set(old.soft_dirty) if old.soft_dirty is not None else None

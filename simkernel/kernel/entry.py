@@ -20,6 +20,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import (
     BUS_ADRALN,
     BUS_ADRERR,
+    BUS_MCEERR_AR,
     FPE_INTDIV,
     SEGV_ACCERR,
     SEGV_MAPERR,
@@ -34,7 +35,7 @@ from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
 from simkernel.kernel.exceptions import breakpoint_trap, debug, fp_error, protection, trap, undefined
 from simkernel.kernel.face import Body, KernelFace, Steps
-from simkernel.kernel.faults import FAULT_NS, failure_of
+from simkernel.kernel.faults import FAULT_NS, VM_FAULT_HWPOISON, failure_of
 from simkernel.kernel.hrtimers import LOCAL_TIMER_VECTOR
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
@@ -43,6 +44,7 @@ from simkernel.kernel.oom import starve
 from simkernel.kernel.ptrace.stops import WORK_EMU, WORK_TRACE, disable_step, notify, report_syscall
 from simkernel.kernel.sched import rcu_does
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
+from simkernel.kernel.sigpending import SigInfo
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
 from simkernel.kernel.syscalls import NR_SYSCALLS, SYSCALL_NS
 from simkernel.kernel.task import Task, has_signal
@@ -196,6 +198,10 @@ def _fault_taken(k: KernelFace, regs: int, error_code: int, address: int, ret: i
         address &= k.arch.exceptions.fault_mask
     if ret & 0x1:  # VM_FAULT_OOM
         yield from starve(k, again=True)
+    elif ret & VM_FAULT_HWPOISON:
+        info = SigInfo(SIGBUS, BUS_MCEERR_AR)
+        info.addr, info.lsb = address, PAGE_SIZE.bit_length() - 1
+        k.signals.force_info(task, info)
     elif ret & 0x2:  # VM_FAULT_SIGBUS
         k.signals.force(task, SIGBUS, BUS_ADRERR, address)
     elif ret:

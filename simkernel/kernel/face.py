@@ -178,6 +178,7 @@ class KernelFace:
     domainname: str = "(none)"
     config: frozenset[str]  # CONFIG_* beyond Debian's
     log: list[tuple[int, str]]  # dmesg: (ns, line)
+    memory_failure_early_kill: bool = False  # who has a broken page hears of it at once
     dmesg_restrict: bool = True  # only CAP_SYSLOG reads it (Debian's default)
     log_wait: WaitQueue  # who waits for its next line
     security_hooks: SecurityHooks

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from arch.abi.errno import EACCES, ENOMEM
 from arch.cpu import FAULT_EXEC, FAULT_WRITE, Cpu
-from arch.errors import KernelError
+from arch.errors import KernelError, Poisoned
 from arch.native.block import Word
 from arch.native.handler import Tier, chosen_tier
 from simkernel.kernel.address_spaces import AddressSpaces
@@ -33,10 +33,15 @@ COST = FAULT_NS + 2 * HYPERCALL_NS  # the entry code's body, and handle_mm_fault
 ACCESS = {code: "write" if code & FAULT_WRITE else "exec" if code & FAULT_EXEC else "read" for code in range(32)}
 
 
+VM_FAULT_HWPOISON = 0x10
+
+
 def failure_of(error: KernelError) -> int:
     """VM_FAULT_* of what went wrong."""
     if error.errno == ENOMEM:
         return 1
+    if isinstance(error, Poisoned):
+        return VM_FAULT_HWPOISON
     return 64 if error.errno == EACCES else 2
 
 

@@ -63,7 +63,7 @@ from simkernel.observe.host import Host
 BODIES = (
     "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.mseal", "calls.time", "calls.time64", "calls.cpu_clocks", "calls.itimer", "calls.sched", "calls.mlock", "calls.mempolicy", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.process_mm", "calls.limits", "calls.ioprio", "calls.adjtimex", "calls.membarrier",
     "calls.ids", "calls.futex", "calls.futex2", "calls.lsm", "calls.system", "calls.prctl", "calls.old", "calls.x86", "keys.calls", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
-    "softirq", "timer", "locks", "security", "oom",
+    "softirq", "timer", "locks", "security", "oom", "memory_failure",
 )  # fmt: skip
 DEFAULT_MEMORY = 256 << 20  # bytes
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks

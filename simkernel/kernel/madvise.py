@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EFAULT, EINVAL, EIO, ENOMEM
+from arch.abi.errno import EFAULT, EHWPOISON, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     MADV_COLD,
@@ -32,7 +32,7 @@ from arch.abi.mman import (
     PROT_READ,
     PROT_WRITE,
 )
-from arch.errors import KernelError
+from arch.errors import KernelError, Poisoned
 from arch.hosttime import check
 from simkernel.kernel.areas import (
     VM_DONTDUMP,
@@ -70,23 +70,10 @@ def do_madvise(mm: Mm, start: int, length: int, advice: int, word: int) -> None:
     if advice in (MADV_POPULATE_READ, MADV_POPULATE_WRITE):
         _populate(mm, start, end, advice == MADV_POPULATE_WRITE)
         return
-    if advice == MADV_SOFT_OFFLINE:
-        _soft_offline(mm, start, end)
-        return
     for vma in mm.overlaps(start, end):
         _apply(mm, vma, max(start, vma.start), min(end, vma.end), advice)
     if sum(min(v.end, end) - max(v.start, start) for v in mm.overlaps(start, end)) < end - start:
         raise KernelError(ENOMEM)
-
-
-def _soft_offline(mm: Mm, start: int, end: int) -> None:
-    """madvise_inject_error(): a page goes elsewhere, which nobody sees; the zero page cannot.  EFAULT, EIO."""
-    for page in range(start, end, PAGE_SIZE):
-        vma = mm.find(page)
-        if vma is None or not vma.prot & (PROT_READ | PROT_WRITE):
-            raise KernelError(EFAULT)
-        if vma.file is None and not vma.shared and page not in mm.pages:
-            raise KernelError(EIO)
 
 
 def _apply(mm: Mm, vma: Vma, start: int, end: int, advice: int) -> None:
@@ -138,9 +125,11 @@ def _populate(mm: Mm, start: int, end: int, write: bool) -> None:
         if not vma.prot & (PROT_WRITE if write else PROT_READ):
             raise KernelError(EINVAL)
         try:
-            brought = mm.on_fault(page, "write" if write else "read")
+            brought = mm.fault(page, "write" if write else "read")
         except KernelError as error:
-            raise KernelError(ENOMEM if error.errno == ENOMEM else EFAULT) from None
+            raise KernelError(
+                EHWPOISON if isinstance(error, Poisoned) else ENOMEM if error.errno == ENOMEM else EFAULT
+            ) from None
         if not brought:
             raise KernelError(EFAULT)
         check()

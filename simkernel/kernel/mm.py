@@ -9,7 +9,6 @@ freed with its last user.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from arch.abi.errno import EACCES, EINVAL, EIO, ENOMEM
@@ -26,7 +25,7 @@ from arch.abi.mman import (
     PROT_READ,
     PROT_WRITE,
 )
-from arch.errors import KernelError
+from arch.errors import KernelError, Poisoned
 from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_READ, PTE_WRITE, AddressSpace, UserMemory
@@ -41,6 +40,7 @@ from simkernel.kernel.areas import (
     page_down,
     page_up,
 )
+from simkernel.kernel.broken_pages import forget
 from simkernel.kernel.fault_around import PTE_OF_PROT, map_around
 from simkernel.kernel.unmapped_area import PlaceRules, get_unmapped_area
 from simkernel.kernel.userfault import reason
@@ -113,6 +113,7 @@ class Mm(MmSlots):
         self.sealed: tuple[tuple[int, int], ...] = ()  # (start, end) of mseal(2)
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
+        self.poisoned: set[int] = set()  # pages that are broken: memory_failure.py
         self.userfault_wp: set[int] = set()  # pages whose writes user space is told of first: userfault.py
         self.soft_dirty: set[int] | None = None  # pages written since clear_refs; None while nobody asked
         self._no_gap = (1 << 64, 0)  # (size, address): no hole of this size lies between there and mmap_base
@@ -325,6 +326,8 @@ class Mm(MmSlots):
         return True
 
     def _new_page(self, vma: Vma, page: int, write: bool) -> int:
+        if page in self.poisoned:
+            raise Poisoned
         frames = self.home.frames
         pgoff = vma.pgoff + (page - vma.start) // PAGE_SIZE
         if vma.fault is not None:
@@ -379,8 +382,10 @@ class Mm(MmSlots):
             self.home.events.stored(self, vma)
         return vma
 
-    def unmap_pages(self, start: int, end: int) -> None:
+    def unmap_pages(self, start: int, end: int, keep_poison: bool = False) -> None:
         """zap_page_range(): forget present pages."""
+        if self.poisoned and not keep_poison:
+            forget(self, start, end)
         put = self.home.frames.put_page
         unmap = self.space.unmap
         if self.home.events is not None:
@@ -388,7 +393,8 @@ class Mm(MmSlots):
         for page in self.present(start, end):
             unmap(page)
             put(self.pages.pop(page))
-            self.userfault_wp.discard(page)
+            if page not in self.poisoned:
+                self.userfault_wp.discard(page)
             if self.soft_dirty is not None:
                 self.soft_dirty.discard(page)
 
@@ -583,12 +589,6 @@ class Mm(MmSlots):
         if self.exe_file is not None:
             self.exe_file.put()
             self.exe_file = None
-
-    def maps(self, file_name: Callable[[Vma], str | None] = lambda vma: None) -> Iterator[str]:
-        """Lines of /proc/PID/maps, with names of files as their reader sees them.  fs/proc/task_mmu.c:show_map_vma()."""
-        for vma in self.vmas:
-            yield vma.line(file_name(vma))
-            check()
 
     def on_fault(self, addr: int, access: str) -> bool:
         """The same for the kernel's own accesses to user memory; a page beyond a file's end is a fault there."""

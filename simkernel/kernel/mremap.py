@@ -10,6 +10,7 @@ from arch.abi.mman import MREMAP_DONTUNMAP, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_W
 from arch.errors import KernelError
 from simkernel.kernel.anon_vma import anon_vma_prepare
 from simkernel.kernel.areas import Vma, page_up
+from simkernel.kernel.broken_pages import poison
 from simkernel.kernel.mm import Mm
 
 
@@ -94,6 +95,8 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
         if mm.soft_dirty is not None:  # move_soft_dirty_pte()
             mm.soft_dirty.discard(page)
             mm.soft_dirty.add(new + page - old)
+    for page in [page for page in mm.poisoned if old <= page < old + min(old_size, new_size)]:
+        poison(mm, new + page - old)
     if not keep:
         mm.unmap(old, old_size)
     if moved.file is None and not moved.shared:

@@ -402,7 +402,7 @@ class Signals:
             )
             body += i32(info.perf[1]) + i32(info.perf[2])
         elif 0 < info.code <= FAULT_CODES.get(info.sig, 0) or (info.addr and not info.code):  # s390x traps with code 0
-            body = info.addr.to_bytes(word, order)
+            body = info.addr.to_bytes(word, order) + (info.lsb.to_bytes(2, order) if info.lsb else b"")
         elif info.band:
             body = info.band.to_bytes(word, order) + i32(info.fd)
         elif info.call is not None:

@@ -19,7 +19,7 @@ class SigInfo:
     """One pending signal: what becomes siginfo_t."""
 
     __slots__ = (
-        "addr", "band", "call", "code", "errno", "fd", "number", "perf", "pid", "place", "queued", "sig", "status", "stime", "uid", "user",
+        "addr", "band", "call", "code", "errno", "fd", "lsb", "number", "perf", "pid", "place", "queued", "sig", "status", "stime", "uid", "user",
         "utime", "value",
     )  # fmt: skip
 
@@ -29,6 +29,7 @@ class SigInfo:
         self.pid = pid
         self.uid = uid
         self.addr = 0
+        self.lsb = 0  # of a broken page: how many bits of the address say nothing
         self.status = 0
         self.utime = self.stime = 0
         self.value = 0

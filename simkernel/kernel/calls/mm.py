@@ -12,7 +12,9 @@ from arch.abi.mman import (
     MADV_DONTNEED,
     MADV_DONTNEED_LOCKED,
     MADV_FREE,
+    MADV_HWPOISON,
     MADV_REMOVE,
+    MADV_SOFT_OFFLINE,
     MADV_WIPEONFORK,
     MAP_ANONYMOUS,
     MAP_FIXED,
@@ -39,6 +41,7 @@ from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under_mmap_lock
 from simkernel.kernel.madvise import do_madvise
+from simkernel.kernel.memory_failure import madvise_inject_error
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.mprotect import protect as change_rights
 from simkernel.kernel.mremap import remap, remap_pages
@@ -379,6 +382,8 @@ DISCARDS = (MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_DONTFORK, MADV_WIPEONFOR
 def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> Body:
     """EINVAL, ENOMEM, EFAULT; EACCES: what is to be emptied (MADV_REMOVE) is no file that can be written."""
     mm = current_mm(k)
+    if behavior in (MADV_HWPOISON, MADV_SOFT_OFFLINE) and not start % PAGE_SIZE:
+        return (yield from madvise_inject_error(k, mm, start, start + length, behavior)) if length else 0
     if behavior == MADV_REMOVE and not start % PAGE_SIZE:
         return (yield from _remove(k, mm, start, start + page_up(length)))
     if behavior in DISCARDS and mm.sealed:
@@ -454,7 +459,7 @@ def sys_mincore(k: KernelFace, start: int, length: int, vec: int) -> int:
     for at in range(start, end, MINCORE_STEP):
         upper = min(at + MINCORE_STEP, end)
         chunk = bytearray((upper - at) // PAGE_SIZE)
-        for page in mm.present(at, upper):
+        for page in (*mm.present(at, upper), *(page for page in mm.poisoned if at <= page < upper)):
             chunk[(page - at) // PAGE_SIZE] = 1
         for vma in mm.overlaps(at, upper):
             for page in range(max(vma.start, at), min(vma.end, upper), PAGE_SIZE):
