@@ -52,6 +52,7 @@ from simkernel.fs import (
     stat,
     statmount,
     sysfs_devices,
+    sysfs_ksm,
     timerfd,
     truncate,
     userfaultfd,
@@ -139,6 +140,7 @@ def install(k: FsKernel) -> Vfs:
     vfs.mount_at("/dev", "devtmpfs", "devtmpfs", relatime)
     populate_dev(vfs, devices.device_nodes(vfs.names))
     sysfs_devices.install(vfs)
+    sysfs_ksm.install(k)
     make_directory(vfs, "/dev/pts")
     vfs.mount_at("/dev/pts", "devpts", "devpts", relatime)
     vfs.mount_at("/sys/fs/bpf", "bpf", "bpf", relatime)

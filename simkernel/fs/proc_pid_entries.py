@@ -108,11 +108,13 @@ class Entry:
 
 
 def _ksm_stat(d: Shown) -> str:
-    """proc_pid_ksm_stat(): nothing is merged."""
+    """proc_pid_ksm_stat()."""
+    mm = d.task.mm
+    numbers = {"rmap_items": mm.ksm_rmap_items, "merging_pages": mm.ksm_merging_pages} if mm is not None else {}
     at_least = d.k.version.at_least
     names = ["rmap_items"] + ["zero_pages", "merging_pages", "process_profit"] * at_least("6.6")
     flags = "ksm_merge_any: no\nksm_mergeable: no\n" if at_least("6.16") else ""
-    return "".join(f"ksm_{name} 0\n" for name in names) + flags
+    return "".join(f"ksm_{name} {numbers.get(name, 0)}\n" for name in names) + flags
 
 
 def _text(
@@ -228,7 +230,7 @@ ENTRIES = (
                                  lambda d, data: timerslack_write(d.k, d.task, data)), "whole", since="4.6"),
     Entry("patch_state", _text(lambda d: "-1\n", 0o400), since="4.12"),
     Entry("arch_status", _text(lambda d: ""), since="5.3", srcarch="x86"),  # of AVX-512, which no CPU here has
-    Entry("ksm_merging_pages", _text(lambda d: "0\n", 0o400), since="5.19"),
+    Entry("ksm_merging_pages", _text(lambda d: f"{d.task.mm.ksm_merging_pages if d.task.mm is not None else 0}\n", 0o400), since="5.19"),
     Entry("ksm_stat", _text(_ksm_stat, 0o400), since="6.1"),
 )
 # fmt: on

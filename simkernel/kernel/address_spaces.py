@@ -78,6 +78,7 @@ class AddressSpaces(FaultCounts):
         self.layout = UserLayout(arch)
         self.frames = Frames(physical)
         self.no_user = UserMemory(AddressSpace(physical, PAGE_SIZE, arch.byteorder))  # a kernel thread's user addresses
+        self.unmerge: Callable[[Mm, int, int], None] = lambda mm, start, end: None  # set where there is ksm
         self.exit_aio: Callable[[Mm], object] | None = None  # who ends what asynchronous I/O is left
         self.hooks: MmHooks | None = None  # uprobes' view of address spaces
         self.on_mmap: Callable[[Mm, int], None] | None = None  # perf_event_mmap(), while perf wants to know

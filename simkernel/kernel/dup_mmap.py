@@ -12,7 +12,7 @@ from simkernel.kernel.mm import Mm
 
 COPIED = (
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end", "env_start",
-    "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable", "dump_filter", "sealed",
+    "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state", "dumpable", "dump_filter", "sealed", "ksm_merging_pages", "ksm_rmap_items",
 )  # fmt: skip
 SMALL = 64 * PAGE_SIZE
 

@@ -9,6 +9,7 @@ freed with its last user.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import Protocol
 
 from arch.abi.errno import EACCES, EINVAL, EIO, ENOMEM
@@ -75,6 +76,7 @@ class MmHome(PlaceRules, Protocol):
         """Bytes of memory that an area takes, negative when it goes.  KernelError(ENOMEM)."""
 
     max_map_count: int  # vm.max_map_count
+    unmerge: Callable[[Mm, int, int], None]  # who takes equal pages apart: ksm.py
 
 
 class MmSlots:
@@ -95,24 +97,22 @@ class Mm(MmSlots):
         self.vmas: list[Vma] = []
         self.starts: list[int] = []
         self.pages: dict[int, int] = {}  # page address -> physical address
-        self.users = 1
-        self.addr = 0
+        self.users, self.addr = 1, 0
         self.start_code = self.end_code = self.start_data = self.end_data = 0
-        self.start_brk = self.brk = 0
-        self.start_stack = 0
+        self.start_brk = self.brk = self.start_stack = 0
         self.arg_start = self.arg_end = self.env_start = self.env_end = 0
         self.auxv = b""
         self.exe_file: MappedFile | None = None
         self.mmap_base = home.layout.mmap_base
-        self.rss_peak = 0
+        self.rss_peak = self.vdso = 0
         self.uprobes: object = None
-        self.vdso = 0
         self.ioctx_table: dict[int, object] = {}  # contexts of asynchronous I/O: simkernel/fs/aio.py
         self.dumpable, self.dump_filter = 1, 0x33  # SUID_DUMP_*, and what a core holds: MMF_DUMP_* from bit 0
         self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
         self.sealed: tuple[tuple[int, int], ...] = ()  # (start, end) of mseal(2)
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
+        self.ksm_merging_pages = self.ksm_rmap_items = 0
         self.poisoned: set[int] = set()  # pages that are broken: memory_failure.py
         self.userfault_wp: set[int] = set()  # pages whose writes user space is told of first: userfault.py
         self.soft_dirty: set[int] | None = None  # pages written since clear_refs; None while nobody asked
