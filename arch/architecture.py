@@ -157,7 +157,7 @@ class Architecture:
     # programs
     elf_platform: str | None  # AT_PLATFORM
     hwcap: int
-    hwcap2: int
+    hwcap2: tuple[tuple[str, int], ...]  # (since, AT_HWCAP2), newest first; older kernels do not tell it
     user_stack_top: int  # STACK_TOP
     mmap_base: int  # where top-down mmap begins without randomisation
     elf_et_dyn_base: int

@@ -21,6 +21,7 @@ class CallFacts:
     breakpoint_slots: int = 0  # hardware breakpoints of a task
     user_debugregs: int | None = None  # offset of the debug registers in struct user
     user_size: int = 928  # bytes of struct user
+    low_mappings: tuple[int, int] | None = None  # from where to where MAP_32BIT looks
     old_ptrace_requests: bool = False  # PTRACE_GETREGS and its like are requests of this CPU
     sysemu_since: str | None = None  # PTRACE_SYSEMU
     largest_frame: tuple[str, int] | None = (

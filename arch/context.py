@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any
 
+from arch.abi.ldt import LDT_ENTRIES, LDT_ENTRY_SIZE, LOCAL_TABLE, NO_TLS, TLS_ENTRIES
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.emulator import Emulator
@@ -17,30 +19,32 @@ from arch.native import Word
 class Context:
     """All registers of one simulated CPU, or a task's FP, vector and TLS registers.  Made by new_context()."""
 
-    __slots__ = ("_tls", "_tls_high", "address", "extra", "handle", "soft_tls", "valid")
+    __slots__ = ("_tls", "_tls_high", "address", "descriptors", "extra", "handle", "valid")
 
     def __init__(self, handle: Any, tls: int | None, tls_high: int | None = None) -> None:
         self.handle = handle
-        self._tls = tls  # the emulator's number of the thread pointer register; None: kept here
+        self._tls = tls  # the emulator's number of the thread pointer register; None: it has none
         self._tls_high = tls_high  # of the register with its upper 32 bits (s390x)
-        self.soft_tls = 0
+        self.descriptors = NO_TLS  # x86: those of the thread, in the global table
         self.address: int = ctypes.cast(handle.context, ctypes.c_void_p).value or 0
         self.valid = False
         self.extra: tuple[int, ...] = ()
+
+    def read(self, number: int) -> int:
+        """A register by the emulator's number."""
+        return int(self.handle.reg_read(number))
 
     @property
     def tls(self) -> int:
         """The user's thread pointer in this context."""
         if self._tls is None:
-            return self.soft_tls
+            return 0
         value = int(self.handle.reg_read(self._tls))
         return value if self._tls_high is None else int(self.handle.reg_read(self._tls_high)) << 32 | value & 0xFFFFFFFF
 
     @tls.setter
     def tls(self, value: int) -> None:
-        if self._tls is None:
-            self.soft_tls = value
-        else:
+        if self._tls is not None:
             self.handle.reg_write(self._tls, value if self._tls_high is None else value & 0xFFFFFFFF)
         if self._tls_high is not None:
             self.handle.reg_write(self._tls_high, value >> 32)
@@ -52,7 +56,8 @@ class TaskState(Emulator):
     def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: KernelVersion) -> None:
         self.address_space: AddressSpace | None = None
         self._tlb_owner: AddressSpace | None = None  # whose user pages the TLB may hold
-        self._soft_tls = 0
+        self._descriptors = NO_TLS
+        self._has_ldt = False  # somebody has had descriptors of his own: contexts may hold the place of another's
         self._fp: tuple[Any, tuple[Any, ...]] | None = None
         super().__init__(arch, phys, mem, version)
         self._lowest_stack = mem.map.direct_map + self.layout.size + self.facts.frame_reserve
@@ -93,28 +98,30 @@ class TaskState(Emulator):
     def save_user(self, context: Context) -> None:
         """Save what pt_regs does not hold of user state: FP, vector and TLS registers."""
         self._save(context.address)
-        context.soft_tls = self._soft_tls
+        context.descriptors = self._descriptors
         context.valid = True
 
     def load_user(self, context: Context | None) -> None:
         """Load them again; None gives the state of a fresh program (execve).  General registers stay."""
         source = self._fresh_user if context is None else context
         self._restore(source.address)
-        if self.support.set_tls is not None:
-            self.tls = source.soft_tls
+        if source.descriptors is not self._descriptors:
+            self.thread_descriptors = source.descriptors
+        if self._has_ldt:
+            self.load_ldt()
 
     def copy_user(self, context: Context) -> Context:
         """A copy (fork)."""
         copy = self.new_context()
         ctypes.memmove(copy.handle.context, context.handle.context, context.handle.size)
         copy.valid = context.valid
-        copy.soft_tls = context.soft_tls
+        copy.descriptors = context.descriptors
         return copy
 
     def save_context(self, context: Context) -> None:
         """Between runs: save all registers of the simulated CPU."""
         self._save(context.address)
-        context.soft_tls = self._soft_tls
+        context.descriptors = self._descriptors
         context.extra = (self.words[Word.KERNEL_STACK], self.words[Word.SKIP_PROBE])
         context.valid = True
 
@@ -123,8 +130,59 @@ class TaskState(Emulator):
         self._uc_context_restore(self._handle, context.handle.context)
         if context.extra:
             self.kernel_stack, self.words[Word.SKIP_PROBE] = context.extra
-        if self.support.set_tls is not None:
-            self.tls = context.soft_tls
+        if context.descriptors is not self._descriptors:
+            self.thread_descriptors = context.descriptors
+        if self._has_ldt:
+            self.load_ldt()
+
+    # -- segments (x86) ------------------------------------------------------------------------------------
+    @property
+    def thread_descriptors(self) -> bytes:
+        """The running thread's three descriptors of the global table."""
+        return self._descriptors
+
+    @thread_descriptors.setter
+    def thread_descriptors(self, value: bytes) -> None:
+        segments = self.support.segments
+        assert segments is not None
+        self._descriptors = value
+        self.mem.write(self.gdt + LDT_ENTRY_SIZE * segments.first_tls, value)
+
+    def descriptor(self, selector: int, tls: bytes, space: AddressSpace | None) -> bytes | None:
+        """What a selector of user mode names, with these descriptors of the thread and those of an address space; None: nothing."""
+        segments, index = self.support.segments, selector >> 3
+        assert segments is not None
+        if selector & LOCAL_TABLE:
+            if space is None or index >= space.ldt_entries:
+                return None
+            return self.mem.read(space.ldt + LDT_ENTRY_SIZE * index, LDT_ENTRY_SIZE)
+        if segments.first_tls <= index < segments.first_tls + TLS_ENTRIES:
+            at = LDT_ENTRY_SIZE * (index - segments.first_tls)
+            return tls[at : at + LDT_ENTRY_SIZE]
+        if index in segments.code or index in segments.data:
+            return self.mem.read(self.gdt + LDT_ENTRY_SIZE * index, LDT_ENTRY_SIZE)
+        return None
+
+    def load_ldt(self) -> None:
+        """load_mm_ldt(): the current address space's own descriptors, all 8192 or none."""
+        segments, space = self.support.segments, self.address_space
+        assert segments is not None
+        self._has_ldt = True
+        table = space.ldt if space is not None else 0
+        self.words[Word.LDT] = table
+        self.uc.reg_write(segments.table_register, (0, table, LDT_ENTRIES * LDT_ENTRY_SIZE - 1 if table else 0, 0))
+
+    def change_user(self, context: Context, space: AddressSpace | None, registers: Mapping[str, int]) -> None:
+        """In the kernel: write registers of a task that does not run; its selectors are of `space`'s descriptors."""
+        mine, kept = self.address_space, self.new_context()
+        self.save_user(kept)
+        self.address_space = space
+        self.load_user(context)
+        for name, value in registers.items():
+            self.write_reg(name, value)
+        self.save_user(context)
+        self.address_space = mine
+        self.load_user(kept)
 
     # -- FP, vector and TLS registers ----------------------------------------------------------------------
     @property
@@ -179,18 +237,14 @@ class TaskState(Emulator):
         high = self.support.tls_high_register
         if high:
             return self.read_reg(high) << 32 | self.read_reg(register) & 0xFFFFFFFF
-        return self.read_reg(register) if register else self._soft_tls
+        return self.read_reg(register) if register else 0
 
     @tls.setter
     def tls(self, value: int) -> None:
-        if self.support.set_tls is not None:
-            self._soft_tls = value
-            self.support.set_tls(self, value)
-        else:
-            high = self.support.tls_high_register
-            self.write_reg(self.support.tls_register, value & 0xFFFFFFFF if high else value)
-            if high:
-                self.write_reg(high, value >> 32)
+        high = self.support.tls_high_register
+        self.write_reg(self.support.tls_register, value & 0xFFFFFFFF if high else value)
+        if high:
+            self.write_reg(high, value >> 32)
 
     # -- user memory ---------------------------------------------------------------------------------------
     def set_address_space(self, space: AddressSpace | None) -> None:
@@ -210,6 +264,8 @@ class TaskState(Emulator):
             self._tlb_owner = space
             space.on_change = self.tlb_dirty
             self.words[Word.TLB_DIRTY] = 1
+        if self._has_ldt:
+            self.load_ldt()
 
     def hide_address_space(self) -> None:
         """Who runs has none, and the tables stay: native code finds no user memory until set_address_space()."""

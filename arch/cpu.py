@@ -206,6 +206,11 @@ class Cpu(TaskState, ProbePoints):
         return True
 
     @property
+    def trap_error(self) -> int:
+        """The error code of the last trap (x86)."""
+        return self.words[Word.TRAP_ERROR]
+
+    @property
     def work(self) -> int:
         """Units of user-mode work since the start, about one per instruction.  Deterministic."""
         return self.words[Word.WORK]

@@ -23,7 +23,7 @@ def refine(
 ) -> int:
     """The address inside `page` that the instruction at the saved ip touches; `page` itself if that is not clear.
 
-    `get(field)` reads the saved pt_regs, `read(addr, size)` user memory; `fetch`: it was the instruction that could not be read.
+    `get(field)` reads the saved pt_regs, and bases of segments by the register's name, `read(addr, size)` user memory; `fetch`: it was the instruction that could not be read.
     """
     ip = get(arch.instruction_pointer)
     if fetch and ip & PAGE_MASK == page & PAGE_MASK:
@@ -54,12 +54,15 @@ def touched(arch: Architecture, get: Callable[[str], int], read: Callable[[int, 
         return
     fields = {row.register: row.field for row in arch.pt_regs.rows if row.register is not None}
     mask = (1 << 8 * arch.word) - 1
+    bases = support.segments.bases if support.segments is not None else {}
 
     def value(register: int) -> int:
         name = insn.reg_name(register) if register else None
         if name in ("rip", "eip"):
             return int(ip + insn.size)
         name = _ALIASES.get(name or "", name or "")
+        if base := bases.get(name):
+            return get(base)
         field = fields.get(f"r{name}" if name.isdigit() else name)  # s390x registers are bare numbers
         return get(field) if field is not None else 0
 
@@ -86,7 +89,7 @@ def _addresses(insn: Any, value: Callable[[int], int]) -> Iterator[int]:
         memory = operand.mem
         index = value(member(memory, "index", 0)) * member(memory, "scale", 1)
         shift = member(member(operand, "shift", None), "value", 0)
-        yield value(memory.base) + (index << shift) + memory.disp
+        yield value(member(memory, "segment", 0)) + value(memory.base) + (index << shift) + memory.disp
         yield value(memory.base)  # post-indexed forms
     for operand in insn.operands:
         if operand.type == capstone.CS_OP_IMM:

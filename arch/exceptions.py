@@ -31,5 +31,11 @@ class Exceptions:
     breakpoint: int = TRAP_BRKPT  # SI_KERNEL: without an address
     fault_mask: int = -1  # the bits of a page fault's address that si_addr has
     alignment_of_data: bool = False  # BUS_ADRALN tells the address of the data, not of the instruction
+    # Trap numbers that come as the role "protection" and mean SIGBUS.
+    absent_segments: tuple[int, ...] = ()
+    software: int | None = (
+        None  # from this number on a trap is one that the program may not make: protection, with the number in the error
+    )
+    hole: tuple[int, int] | None = None  # addresses that are none: an access is no page fault, but a protection one
     # (get, read, address of the instruction, somebody traces the task): where the trap's number does not tell; None: it does
     judge: Callable[[Get, Read, int, bool], Refusal | None] | None = None

@@ -125,6 +125,8 @@ class AddressSpace:
         self.table = PageTable(phys)
         # Set by the CPU while this is its current address space: called after rights were taken away.
         self.on_change: Callable[[], None] | None = None
+        self.ldt = 0  # x86: where the process's own descriptors are in kernel memory; 0: it has none
+        self.ldt_entries = 0
 
     @property
     def root(self) -> int:

@@ -77,6 +77,14 @@ class FrameHost(Protocol):
     def restore_fp(self, address: int) -> None:
         """And back."""
 
+    @property
+    def trap(self) -> tuple[int, int, int]:
+        """Number, error code and address of the last trap of who gets the signal."""
+        ...
+
+    def trapped(self, number: int, error: int) -> None:
+        """The CPU would refuse to return to that: its trap is the last one."""
+
     def vdso_address(self) -> int:
         """Address of the signal trampoline page."""
         ...

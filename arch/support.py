@@ -67,6 +67,19 @@ class FrameFacts:
 
 
 @dataclass(frozen=True)
+class SegmentFacts:
+    """Descriptors of user mode in the global table, by number, and the emulator's register of the local one."""
+
+    first_tls: int
+    code: tuple[int, ...]
+    data: tuple[int, ...]
+    table_register: int
+    # Selectors that are no fields of struct pt_regs -> the register with the base, for who has that; i386 has all in pt_regs.
+    bases: Mapping[str, str | None] = field(default_factory=dict)
+    thread_pointer: bool = False  # clone(2) takes a struct user_desc for it
+
+
+@dataclass(frozen=True)
 class Support:
     """What arch/cpu.py, arch/text.py and arch/unwind.py read."""
 
@@ -78,7 +91,7 @@ class Support:
     prepare: Callable[[Any], None] | None = None  # called with the Cpu once: descriptor tables and the like
     tls_register: str = ""
     tls_high_register: str = ""  # where the upper 32 bits of the thread pointer are, if not in the same register
-    set_tls: Callable[[Any, int], None] | None = None  # where the thread pointer is no register (i386)
+    segments: SegmentFacts | None = None  # where programs have descriptors of their own (x86)
     forbid_counter: Callable[[Any, bool], None] | None = None  # whether reading the time stamp counter traps (x86)
     fp: FpImage | None = None
     user_mode_fields: Mapping[str, int] = field(default_factory=dict)  # pt_regs fields of a new user program

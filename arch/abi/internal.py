@@ -15,4 +15,3 @@ REQ_OP_READ, REQ_OP_WRITE = 0, 1
 REQ_SYNC, REQ_META, REQ_FUA, REQ_PREFLUSH, REQ_RAHEAD = 1 << 11, 1 << 12, 1 << 17, 1 << 18, 1 << 19
 
 READ, WRITE = 0, 1  # include/linux/kernel.h: which way data goes
-GDT_ENTRY_TLS_MIN = 6  # i386's first of three

@@ -7,7 +7,6 @@ from pathlib import Path
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
-from arch.abi.internal import GDT_ENTRY_TLS_MIN
 from arch.abi.signal import ILL_ILLOPN, SI_KERNEL
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.callfacts import CallFacts
@@ -19,7 +18,7 @@ from arch.i386.syscalls import NUMBERS
 from arch.i386.usdt import USDT
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts
-from arch.support import FrameFacts, Support, TextFacts
+from arch.support import FrameFacts, SegmentFacts, Support, TextFacts
 from arch.tracefacts import TraceFacts
 from arch.x86_64 import ENTRY as ENTRY_64
 from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
@@ -99,21 +98,12 @@ OLDER_NAMES = (
 )
 
 
-def _set_tls(cpu: object, base: int) -> None:
-    """The first TLS descriptor (selector 0x33), as set_thread_area() writes it."""
-    from arch.cpu import Cpu
-
-    assert isinstance(cpu, Cpu)
-    cpu.mem.write(cpu.gdt + 8 * GDT_ENTRY_TLS_MIN, descriptor(0xCF3, base))
-
-
 def _prepare(cpu: object) -> None:
     """The global descriptor table, in kernel memory.  arch/x86/kernel/cpu/common.c:gdt_page"""
     from arch.cpu import Cpu
 
     assert isinstance(cpu, Cpu)
     table = [bytes(8)] * 32
-    table[6] = table[7] = table[8] = descriptor(0xCF3)  # TLS
     table[12] = descriptor(0xC9B)  # kernel code
     table[13] = descriptor(0xC93)  # kernel data
     table[14] = descriptor(0xCFB)  # user code
@@ -221,13 +211,13 @@ ARCHITECTURE = Architecture(
     kprobe_ip_offset=1,
     elf_platform="i686",
     hwcap=0x0F8BFBFF,
-    hwcap2=0,
+    hwcap2=(("4.13", 0),),
     user_stack_top=0xC0000000,
     mmap_base=0xB7FFF000,
     elf_et_dyn_base=0x56555000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
-    exceptions=Exceptions(undefined=ILL_ILLOPN, breakpoint=SI_KERNEL),
+    exceptions=Exceptions(undefined=ILL_ILLOPN, breakpoint=SI_KERNEL, absent_segments=(11, 12), software=32),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
     user_pt_regs_size=68,
@@ -247,7 +237,7 @@ ARCHITECTURE = Architecture(
         text=TEXT,
         frames=FrameFacts(next_frame=0, return_address=4, any_user_frame=True),
         prepare=_prepare,
-        set_tls=_set_tls,
+        segments=SegmentFacts(6, (14,), (15,), x86.UC_X86_REG_LDTR, thread_pointer=True),
         forbid_counter=forbid_counter,
         fp=fp.image(xmm=8),
         user_mode_fields={

@@ -8,6 +8,7 @@ The FP image follows above either.
 
 from __future__ import annotations
 
+from arch.abi.ldt import CODE_SEGMENT, DPL, NO_DESCRIPTOR, PRESENT, READ_WRITE, RPL, SEGMENT, is_data
 from arch.abi.signal import ILL_BADSTK, SA_ONSTACK, SA_SIGINFO, SIGILL
 from arch.i386.registers import USER_CS, USER_DS
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
@@ -21,10 +22,8 @@ RT_FRAME_SIZE = RT_MASK + 16
 # struct sigcontext_32: 4 bytes each in this order; None: not a register.
 SIGCONTEXT = ("gs", "fs", "es", "ds", "di", "si", "bp", "sp", "bx", "dx", "cx", "ax", None, None, "ip", "cs", "flags",
               None, "ss")  # fmt: skip
-SP_AT_SIGNAL, FPSTATE, OLDMASK, CR2 = 68, 76, 80, 84
+TRAPNO, SP_AT_SIGNAL, FPSTATE, OLDMASK, CR2 = 48, 68, 76, 80, 84
 FIX_EFLAGS = 0x50DD5
-# Entries of the descriptor table that user mode may load: TLS, user code (readable), user data.
-LOADABLE, STACKS = (6, 7, 8, USER_CS >> 3, USER_DS >> 3), (6, 7, 8, USER_DS >> 3)
 
 
 def _words(*values: int) -> bytes:
@@ -37,7 +36,9 @@ def _context(k: FrameHost, regs: int, info: SignalInfo, blocked: int, fp: int) -
         if name is not None:
             data[4 * i : 4 * i + 4] = _words(k.regs_get(regs, name))
     data[SP_AT_SIGNAL : SP_AT_SIGNAL + 4] = _words(k.regs_get(regs, "sp"))
-    data[FPSTATE : FPSTATE + 12] = _words(fp, blocked, info.addr)
+    number, error, address = k.trap
+    data[TRAPNO : TRAPNO + 8] = _words(number, error)
+    data[FPSTATE : FPSTATE + 12] = _words(fp, blocked, address)
     return bytes(data)
 
 
@@ -78,7 +79,7 @@ def _restore(k: FrameHost, regs: int, address: int) -> None:
         value = int.from_bytes(raw[4 * i : 4 * i + 4], "little")
         if name in ("gs", "fs", "es", "ds", "cs", "ss"):
             value = value & 0xFFFF | (3 if name in ("cs", "ss") else 0)
-            if name not in ("cs", "ss") and not _loadable(value, LOADABLE):
+            if name not in ("cs", "ss") and not _loadable(k, value):
                 value = 0  # the fixup of a segment register that cannot be loaded
         elif name == "flags":
             value = (k.regs_get(regs, "flags") & ~FIX_EFLAGS) | (value & FIX_EFLAGS)
@@ -89,14 +90,23 @@ def _restore(k: FrameHost, regs: int, address: int) -> None:
         k.restore_fp(fp)
 
 
-def _loadable(selector: int, entries: tuple[int, ...]) -> bool:
-    """Whether the selector names one of these entries; there is no local table.  Null ones load, but not into ss."""
-    return (selector < 4 and entries is LOADABLE) or (not selector & 4 and selector >> 3 in entries)
+def _descriptor(k: FrameHost, selector: int) -> bytes:
+    """What the selector names; nothing: a descriptor that nobody can load."""
+    found = k.cpu.descriptor(selector, k.cpu.thread_descriptors, k.cpu.address_space)
+    return found if found is not None else NO_DESCRIPTOR
+
+
+def _loadable(k: FrameHost, selector: int) -> bool:
+    """Whether ds, es, fs and gs take it; null ones they do."""
+    return selector <= RPL or is_data(_descriptor(k, selector))
 
 
 def return_fault(k: FrameHost, regs: int) -> tuple[int, int] | None:
     """What iret refuses, asm_iret_error() turns into SIGILL.  arch/x86/kernel/traps.c:iret_error"""
-    if k.regs_get(regs, "cs") == USER_CS and _loadable(k.regs_get(regs, "ss"), STACKS):
+    code = _descriptor(k, k.regs_get(regs, "cs") & 0xFFFF)[5]
+    stack = _descriptor(k, k.regs_get(regs, "ss") & 0xFFFF)[5]
+    runs = code & (PRESENT | SEGMENT | DPL | CODE_SEGMENT) == PRESENT | SEGMENT | DPL | CODE_SEGMENT
+    if runs and stack & (PRESENT | SEGMENT | DPL | CODE_SEGMENT | READ_WRITE) == PRESENT | SEGMENT | DPL | READ_WRITE:
         return None
     return SIGILL, ILL_BADSTK
 

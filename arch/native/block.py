@@ -42,8 +42,10 @@ class Word(enum.IntEnum):
     FAULT_CODE = enum.auto()  # error code; 0: no fault noted
     TRAP = enum.auto()  # trap number of the last trap
     GDT = enum.auto()  # page of the descriptor table: segment loads in user mode may read it; 0: none
+    LDT = enum.auto()  # pages of the process's own descriptors, likewise; 0: none
     ZERO_PAGE = enum.auto()  # physical address of a page of zeros
     SPARE_CONTEXT = enum.auto()  # uc_context * to move the whole CPU out and in again (x86)
+    TRAP_ERROR = enum.auto()  # error code of the last trap (x86)
     OLD_EXCEPTION = enum.auto()  # host address of the pending-exception field inside it
     KERNEL_STACK = enum.auto()  # top of the current task's kernel stack
     CONTEXT = enum.auto()  # uc_context * that carries kernel privilege (x86)

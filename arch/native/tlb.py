@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.ldt import LDT_PAGES
 from arch.native.block import (
     LOCKUP_BLOCKS,
     UC_MEM_FETCH,
@@ -145,7 +146,11 @@ class TlbWriter(Writer):
         f.label("not_user")
         gdt = f.word("%blk", Word.GDT)
         is_gdt = f.let(f"icmp eq i64 %vaddr, {gdt}")
-        f.branch(f.let(f"and i1 {is_gdt}, {f.let(f'icmp ne i64 {gdt}, 0')}"), "gdt", "refuse")
+        f.branch(f.let(f"and i1 {is_gdt}, {f.let(f'icmp ne i64 {gdt}, 0')}"), "gdt", "not_gdt")
+        f.label("not_gdt")
+        ldt = f.word("%blk", Word.LDT)
+        near = f.let(f"icmp ult i64 {f.let(f'sub i64 %vaddr, {ldt}')}, {LDT_PAGES << 12}")
+        f.branch(f.let(f"and i1 {near}, {f.let(f'icmp ne i64 {ldt}, 0')}"), "gdt", "refuse")
         f.label("gdt")
         self._answer(f, f.let("sub i64 %vaddr, " + f.word("%blk", Word.DIRECT)), UC_PROT_READ, "check")
         f.label("user_walk")

@@ -6,6 +6,9 @@ from arch.native.block import UC_ERR_EXCEPTION, Native, Reason, Role, Word
 from arch.native.handler import AT_ENTRY, NO_FRAME, READ_ONLY
 from arch.native.ir import Function, Writer
 
+# CPUX86State: error_code, exception_is_int and exception_next_eip, dr[8], four pointers, old_exception.
+ERROR_CODE_BEFORE = 4 + 4 + 8 + 8 * 8 + 4 * 8
+
 
 class TrapWriter(Writer):
     """intr, invalid, insn, probe, run."""
@@ -40,7 +43,10 @@ class TrapWriter(Writer):
         """x86: the emulator thinks that an exception is being delivered, and would make the next one a double fault."""
         context = f.let(f"inttoptr i64 {f.word('%blk', Word.SPARE_CONTEXT)} to ptr")
         f.call(self.c["uc_context_save"], "i32", f"ptr %uc, ptr {context}")
-        f.store(f.word("%blk", Word.OLD_EXCEPTION), "-1", "i32")
+        pending = f.word("%blk", Word.OLD_EXCEPTION)
+        code = f.load(f.let(f"sub i64 {pending}, {ERROR_CODE_BEFORE}"), "i32")
+        f.set_word("%blk", Word.TRAP_ERROR, f.let(f"zext i32 {code} to i64"))
+        f.store(pending, "-1", "i32")
         f.call(self.c["uc_context_restore"], "i32", f"ptr %uc, ptr {context}")
 
     def refine_role(self) -> str:

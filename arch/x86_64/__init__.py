@@ -14,7 +14,7 @@ from arch.datamodel import LP64_LE
 from arch.exceptions import Exceptions
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
-from arch.support import FrameFacts, Support, TextFacts
+from arch.support import FrameFacts, SegmentFacts, Support, TextFacts
 from arch.vdso import VdsoFacts
 from arch.x86_64 import fp, registers, text
 from arch.x86_64.counter import forbid_counter
@@ -26,7 +26,8 @@ from arch.x86_64.syscalls import NUMBERS
 from arch.x86_64.traces import TRACES
 from arch.x86_64.usdt import USDT
 
-_NAMES = (*registers.GENERAL, "cs", "ss", "fs_base", "gs_base")
+X86_CR4_FSGSBASE = 1 << 16
+_NAMES = (*registers.GENERAL, "cs", "ss", "ds", "es", "fs", "gs", "fs_base", "gs_base")
 _UC = {name: getattr(x86, "UC_X86_REG_" + name.upper()) for name in _NAMES if name != "eflags"}
 _UC["eflags"] = x86.UC_X86_REG_RFLAGS
 
@@ -64,13 +65,12 @@ EMULATOR = EmulatorFacts(
     syscall_intno=-1,
     hypercall_intno=0x81,
     trap_roles=TRAP_ROLES,
-    keep=("fs_base", "gs_base"),
     user_context=True,
     context_end="rip",
     marker_register=x86.UC_X86_REG_DR0,
     places=PLACES,
     flag_place=136,
-    context_tail=200,  # rip and eflags, lazy flags, cached mode, six segment registers
+    context_tail=128,  # rip and eflags, lazy flags, cached mode, es, cs and ss: ds, fs and gs stay the user's
     counter_insns=((x86.UC_X86_INS_RDTSC, ("rax", "rdx")), (x86.UC_X86_INS_RDTSCP, ("rax", "rdx", "rcx"))),
     syscall_insn_hook=x86.UC_X86_INS_SYSCALL,
     syscall_insn_size=2,
@@ -211,6 +211,7 @@ def _prepare(cpu: object) -> None:
     cpu.uc.reg_write(x86.UC_X86_REG_FPCW, fp.FCW)
     cpu.uc.reg_write(x86.UC_X86_REG_FPTAG, 0xFFFF)
     cpu.uc.reg_write(x86.UC_X86_REG_MXCSR, fp.MXCSR)
+    cpu.uc.reg_write(x86.UC_X86_REG_CR4, cpu.uc.reg_read(x86.UC_X86_REG_CR4) | X86_CR4_FSGSBASE)
     cpu.uc.reg_write(x86.UC_X86_REG_CR0, cpu.uc.reg_read(x86.UC_X86_REG_CR0) | fp.X86_CR0_NE)
 
 
@@ -244,11 +245,11 @@ ARCHITECTURE = Architecture(
             "sp",
             "ss",
             "fs_base",
-            "0",
-            "0",
-            "0",
-            "0",
-            "0",
+            "gs_base",
+            "ds",
+            "es",
+            "fs",
+            "gs",
         ),
         audit_arch=0xC000003E,
         has_soft_dirty=True,
@@ -259,6 +260,7 @@ ARCHITECTURE = Architecture(
         resume_flag=("eflags", 0x10000),
         breakpoint_slots=4,
         user_debugregs=848,
+        low_mappings=(0x40000000, 0x80000000),
         old_ptrace_requests=True,
         sysemu_since="2.6.14",
         has_pkeys=True,
@@ -315,13 +317,19 @@ ARCHITECTURE = Architecture(
     kprobe_ip_offset=1,
     elf_platform="x86_64",
     hwcap=0x0F8BFBFF,  # CPUID 1 edx
-    hwcap2=0,
+    hwcap2=(("5.9", 2), ("4.13", 0)),  # HWCAP2_FSGSBASE
     user_stack_top=0x00007FFFFFFFF000,
     mmap_base=0x00007FFFF7FFF000,
     elf_et_dyn_base=0x0000555555554000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
-    exceptions=Exceptions(undefined=ILL_ILLOPN, breakpoint=SI_KERNEL),
+    exceptions=Exceptions(
+        undefined=ILL_ILLOPN,
+        breakpoint=SI_KERNEL,
+        absent_segments=(11, 12),
+        software=32,
+        hole=(1 << 47, (1 << 64) - (1 << 47)),
+    ),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
     bpf_jit=True,
@@ -340,6 +348,9 @@ ARCHITECTURE = Architecture(
         frames=FrameFacts(next_frame=0, return_address=8, any_user_frame=True),
         prepare=_prepare,
         tls_register="fs_base",
+        segments=SegmentFacts(
+            12, (4, 6), (5,), x86.UC_X86_REG_LDTR, bases={"ds": None, "es": None, "fs": "fs_base", "gs": "gs_base"}
+        ),
         forbid_counter=forbid_counter,
         fp=fp.image(xmm=16),
         user_mode_fields={"cs": registers.USER_CS, "ss": registers.USER_DS, "flags": 0x202},

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from arch.abi.capability import CAP_SYS_RAWIO
+from arch.abi.ldt import LDT_ENTRY_SIZE, LDT_PAGES
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
 from arch.architecture import Architecture
@@ -34,6 +35,7 @@ class UserLayout:
         self.stack_top = arch.user_stack_top
         self.mmap_base = arch.mmap_base
         self.mmap_min = 0x10000
+        self.low_mappings = arch.calls.low_mappings
         self.addresses = 1 << 8 * arch.word
 
 
@@ -156,8 +158,10 @@ class AddressSpaces(FaultCounts):
         """fork: a copy-on-write copy."""
         space = self._space()
         try:
+            self._copy_ldt(old.space, space)
             mm = dup_mmap(old, space)
         except KernelError:
+            self._free_ldt(space)
             space.destroy()
             raise
         self._attach(mm)
@@ -226,7 +230,20 @@ class AddressSpaces(FaultCounts):
         self.mirror.free_mm_memory(mm)
         if self.cpu is not None and self.cpu.address_space is mm.space:
             self.cpu.set_address_space(None)
+        self._free_ldt(mm.space)
         mm.space.destroy()
+
+    def _free_ldt(self, space: AddressSpace) -> None:
+        """destroy_context_ldt()."""
+        if space.ldt:
+            self.mem.free_pages(space.ldt, LDT_PAGES)
+            space.ldt = space.ldt_entries = 0
+
+    def _copy_ldt(self, old: AddressSpace, new: AddressSpace) -> None:
+        """ldt_dup_context(): the child has the process's own descriptors (x86)."""
+        if old.ldt:
+            new.ldt, new.ldt_entries = self.mem.alloc_pages(LDT_PAGES), old.ldt_entries
+            self.mem.write(new.ldt, self.mem.read(old.ldt, LDT_ENTRY_SIZE * old.ldt_entries))
 
     def _load(self, space: AddressSpace) -> None:
         if self.cpu is not None:

@@ -476,6 +476,7 @@ class Layout(Protocol):
     stack_top: int
     mmap_base: int
     mmap_min: int
+    low_mappings: tuple[int, int] | None  # from where to where MAP_32BIT looks
     addresses: int  # how many there are, the kernel's among them
 
 

@@ -314,8 +314,9 @@ def _build_stack(k: KernelFace, bprm: LinuxBinprm, mm: Mm, auxv: list[tuple[int,
         platform = put(platform_text, position)
     position = (position & ~15) - 16
     auxv.append((AT_RANDOM, put(k.random.randbytes(16), position)))
-    if k.arch.hwcap2:
-        auxv.append((AT_HWCAP2, k.arch.hwcap2))
+    told = next((value for since, value in k.arch.hwcap2 if k.version.at_least(since)), None)
+    if told is not None:
+        auxv.append((AT_HWCAP2, told))
     auxv.append((AT_EXECFN, execfn))
     if platform:
         auxv.append((AT_PLATFORM, platform))

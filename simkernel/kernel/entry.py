@@ -7,6 +7,7 @@ architecture's (arch.entry); each stub calls the handler of its role, whose body
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from arch.abi.errno import (
     EINTR,
@@ -24,12 +25,14 @@ from arch.abi.signal import (
     FPE_INTDIV,
     SEGV_ACCERR,
     SEGV_MAPERR,
+    SI_KERNEL,
     SIGBUS,
     SIGFPE,
     SIGSEGV,
     SIGTRAP,
 )
-from arch.cpu import FAULT_EXEC, FAULT_WRITE
+from arch.abi.traps import X86_TRAP_GP, X86_TRAP_PF
+from arch.cpu import FAULT_EXEC, FAULT_PROT, FAULT_USER, FAULT_WRITE
 from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
@@ -164,9 +167,7 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     k.clock._now += FAULT_NS
     k.cpus.charge_user()
     if k.tracepoints.point("page_fault_user").active:
-        exact = refine(
-            k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address, bool(error_code & FAULT_EXEC)
-        )
+        exact = refine(k.arch, saved(k, regs), k.usercopy.user.read, address, bool(error_code & FAULT_EXEC))
         k.trace("page_fault_user", exact, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
     lock = mmap_lock(k)
@@ -187,15 +188,34 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     return 0
 
 
+def saved(k: KernelFace, regs: int) -> Callable[[str], int]:
+    """What user code had: fields of struct pt_regs, and the bases of its segments."""
+    fields, get, read = k.cpu.layout.fields, k.regs.get, k.cpu.read_reg
+    return lambda field: get(regs, field) if field in fields else read(field)
+
+
+def set_signal_archinfo(k: KernelFace, task: Task, error_code: int, address: int) -> None:
+    """What a signal frame tells of the fault; of addresses that are the kernel's, that there is a page.  arch/x86/mm/fault.c"""
+    if task.mm is not None:
+        present = address >= k.mm.layout.task_size or address & -PAGE_SIZE in task.mm.pages
+        error_code = error_code & ~FAULT_PROT | (FAULT_PROT if present else 0)
+    task.trap_nr, task.trap_error, task.trap_address = X86_TRAP_PF, error_code | FAULT_USER, address
+
+
 def _fault_taken(k: KernelFace, regs: int, error_code: int, address: int, ret: int) -> Steps[None]:
     """The end of a fault, with what handle_mm_fault() gave; where that is not 0, a signal follows."""
     task = k.current
     if ret:  # now the exact address matters
         present = task.mm is not None and task.mm.find(address) is not None
-        address = refine(
-            k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address, bool(error_code & FAULT_EXEC)
-        )
+        address = refine(k.arch, saved(k, regs), k.usercopy.user.read, address, bool(error_code & FAULT_EXEC))
         address &= k.arch.exceptions.fault_mask
+        hole = k.arch.exceptions.hole
+        if hole is not None and hole[0] <= address < hole[1]:
+            ret = 0
+            task.trap_nr, task.trap_error = X86_TRAP_GP, 0
+            k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
+    if ret:
+        set_signal_archinfo(k, task, error_code, address)
     if ret & 0x1:  # VM_FAULT_OOM
         yield from starve(k, again=True)
     elif ret & VM_FAULT_HWPOISON:
@@ -429,6 +449,12 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
                     task.work = True
                     continue
                 break
+        if task.unreturnable:  # who has dropped that signal gets another, as the CPU would refuse again
+            fault = k.sigframes.abi.return_fault(k.sigframes, regs)
+            if fault is not None:
+                k.signals.force(task, *fault, 0)
+                continue
+            task.unreturnable = False
         break
     k.cpus.set_deadline()
     return 0

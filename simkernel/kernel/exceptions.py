@@ -6,7 +6,19 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from arch.abi.hw_breakpoint import DR_TRAP_BITS, HW_BREAKPOINT_X
-from arch.abi.signal import FPE_FLTSUB, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, TRAP_BRKPT, TRAP_HWBKPT, TRAP_TRACE
+from arch.abi.signal import (
+    FPE_FLTSUB,
+    SI_KERNEL,
+    SIGBUS,
+    SIGFPE,
+    SIGILL,
+    SIGSEGV,
+    SIGTRAP,
+    TRAP_BRKPT,
+    TRAP_HWBKPT,
+    TRAP_TRACE,
+)
+from arch.abi.traps import X86_TRAP_GP
 from arch.effective import touched
 from arch.errors import Fault
 from arch.exceptions import Refusal
@@ -23,12 +35,22 @@ def trap(sig: int, code: int) -> Callable[[KernelFace, int, int], Body]:
         if task.driver is not None and sig in (SIGTRAP, SIGILL):
             yield from task.driver.trapped(regs)
         else:
+            trapped(k, trapnr)
             refuse(k, regs, Refusal(sig, code))
         if task.work or k.clock._now >= k.cpus.deadline:
             yield k.call("exit_to_user_mode_loop", regs, 0)
         return 0
 
     return body
+
+
+def trapped(k: KernelFace, trapnr: int) -> None:
+    """What a signal frame tells of the last trap."""
+    task, software = k.current, k.arch.exceptions.software
+    if software is not None and trapnr >= software:
+        task.trap_nr, task.trap_error = X86_TRAP_GP, trapnr << 3 | IN_DESCRIPTOR_TABLE
+    else:
+        task.trap_nr, task.trap_error = trapnr, k.cpu.trap_error
 
 
 def refuse(k: KernelFace, regs: int, told: Refusal) -> None:
@@ -61,11 +83,15 @@ def breakpoint_trap(k: KernelFace, regs: int, trapnr: int) -> Body:
     return (yield from trap(SIGTRAP, k.arch.exceptions.breakpoint)(k, regs, trapnr))
 
 
-PROTECTION_TRAP = trap(SIGSEGV, 128)
+PROTECTION_TRAP = trap(SIGSEGV, SI_KERNEL)
+ABSENT_TRAP = trap(SIGBUS, SI_KERNEL)
+IN_DESCRIPTOR_TABLE = 2  # of an error code: the entry is one of interrupts
 
 
 def protection(k: KernelFace, regs: int, trapnr: int) -> Body:
     """exc_general_protection(): SIGSEGV, unless it was an instruction on a port that the task may use."""
+    if trapnr in k.arch.exceptions.absent_segments:  # exc_segment_not_present(), exc_stack_segment()
+        return (yield from ABSENT_TRAP(k, regs, trapnr))
     if not fixed_up(k, regs):
         return (yield from PROTECTION_TRAP(k, regs, trapnr))
     k.cpus.charge_user()
@@ -94,6 +120,7 @@ def debug(k: KernelFace, regs: int, trapnr: int) -> Body:
         if resume is not None and any(hit.kind == HW_BREAKPOINT_X for hit in hits):
             k.regs.set(regs, "flags", k.regs.get(regs, "flags") | resume[1])
         thread = k.hw_breakpoints.threads.get(task)
+        trapped(k, trapnr)
         if stepped or not hits or (thread is not None and thread.dr6 & DR_TRAP_BITS):
             code = TRAP_TRACE if stepped else TRAP_HWBKPT if hits else TRAP_BRKPT
             k.signals.force(task, SIGTRAP, code, k.regs.get(regs, k.arch.instruction_pointer))

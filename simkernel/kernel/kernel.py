@@ -62,7 +62,7 @@ from simkernel.observe.host import Host
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
     "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.mseal", "calls.time", "calls.time64", "calls.cpu_clocks", "calls.itimer", "calls.sched", "calls.mlock", "calls.mempolicy", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.process_mm", "calls.limits", "calls.ioprio", "calls.adjtimex", "calls.membarrier",
-    "calls.ids", "calls.futex", "calls.futex2", "calls.lsm", "calls.system", "calls.prctl", "calls.old", "calls.x86", "keys.calls", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
+    "calls.ids", "calls.futex", "calls.futex2", "calls.lsm", "calls.system", "calls.prctl", "calls.old", "calls.x86", "calls.ldt", "keys.calls", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
     "softirq", "timer", "locks", "security", "oom", "memory_failure",
 )  # fmt: skip
 DEFAULT_MEMORY = 256 << 20  # bytes

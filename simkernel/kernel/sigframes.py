@@ -65,6 +65,17 @@ class SignalFrames:
         """Who gets the signal, or returns from its handler: its alternate stack."""
         return self.board.current
 
+    @property
+    def trap(self) -> tuple[int, int, int]:
+        """thread.trap_nr, thread.error_code, thread.cr2."""
+        task = self.board.current
+        return task.trap_nr, task.trap_error, task.trap_address
+
+    def trapped(self, number: int, error: int) -> None:
+        """The same, made by a return to registers that cannot be loaded."""
+        task = self.board.current
+        task.trap_nr, task.trap_error = number, error
+
     def siginfo(self) -> bytes:
         """siginfo_t of the signal that is delivered."""
         assert self.signals.delivering is not None

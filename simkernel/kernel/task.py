@@ -362,6 +362,8 @@ class Task(TaskSlots):
         self.rt_priority = 0
         self.deadline, self.dl_flags = (0, 0, 0), 0  # of SCHED_DEADLINE: runtime, deadline, period in ns; flags
         self.sched_reset_on_fork = self.rt_watched = False
+        self.trap_nr = self.trap_error = self.trap_address = 0  # x86: thread.trap_nr, error_code, cr2
+        self.unreturnable = False  # its registers are such that the CPU would refuse to load them, or were
         self.iopl = 0  # x86: ports that it may use, 3: all
         self.vruntime = 0
         self.turn = 0  # of real-time tasks, among those of the same priority on a CPU's queue

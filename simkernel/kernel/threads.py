@@ -26,6 +26,7 @@ from simkernel.kernel.task import (
 )
 from simkernel.kernel.tasks import FIRST_USER_PID, Tasks
 from simkernel.kernel.text import Text
+from simkernel.kernel.thread_area import set_thread_area
 from simkernel.kernel.usercopy import UserCopy
 
 
@@ -124,8 +125,11 @@ class Threads:
         self.cpu.save_user(child.context)
         if tls is None:
             return
-        if self.arch.support.set_tls is not None:  # a descriptor in memory (i386): CLONE_SETTLS passes a user_desc
-            child.context.tls = self.usercopy.get_user(tls + 4, 4)
+        segments = self.arch.support.segments
+        if segments is not None and segments.thread_pointer:  # set_new_tls(): CLONE_SETTLS passes a user_desc
+            child.context.descriptors = set_thread_area(
+                self.usercopy, segments, self.cpu.thread_descriptors, -1, tls, None
+            )[0]
             return
         register = self.arch.support.tls_register
         row = next((r for r in self.cpu.layout.rows if r.register == register), None)

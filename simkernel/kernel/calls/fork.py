@@ -189,6 +189,9 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         child.signal.actions = [after_exec(action) for action in child.signal.actions]
     child.ioprio = k.current.ioprio
     child.iopl = k.current.iopl
+    child.trap_nr, child.trap_error, child.trap_address = (
+        k.current.trap_nr, k.current.trap_error, k.current.trap_address,
+    )  # fmt: skip
     child.io_context = k.current.io_context if flags & CLONE_IO else None
     _link(k, child, args)
     init_task(k, child, flags, trace)

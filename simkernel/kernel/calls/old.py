@@ -1,12 +1,11 @@
-"""System calls that only the 32-bit tables still have: old signals, waitpid, thread areas, 32-bit names of id calls.
+"""System calls that only the 32-bit tables still have: old signals, waitpid, 32-bit names of id calls.
 
-kernel/{signal,exit}.c, kernel/uid16.c, arch/x86/kernel/tls.c, arch/arm/kernel/traps.c.
+kernel/{signal,exit}.c, kernel/uid16.c, arch/arm/kernel/traps.c.
 """
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENOSYS, ERESTARTNOHAND, ESRCH
-from arch.abi.internal import GDT_ENTRY_TLS_MIN
+from arch.abi.errno import EINVAL, ERESTARTNOHAND
 from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGKILL, SIGSTOP
 from arch.errors import KernelError
 from simkernel.kernel.calls import ids
@@ -148,24 +147,6 @@ def sys_signal(k: KernelFace, sig: int, handler: int) -> int:
     old = actions[sig].handler
     actions[sig] = SigAction(handler, 0x80000000 | 0x40000000)
     return old
-
-
-@syscall("set_thread_area", "struct user_desc *u_info", source="arch/x86/kernel/tls.c")
-def sys_set_thread_area(k: KernelFace, u_info: int) -> int:
-    """A TLS descriptor; entry -1 asks for a free one.  EINVAL, ESRCH; ENOSYS: programs of 64 bits have none."""
-    if k.arch.word == 8:
-        raise KernelError(ENOSYS)
-    entry = k.usercopy.get_user(u_info, 4, signed=True)
-    if entry == -1:
-        entry = GDT_ENTRY_TLS_MIN
-        k.usercopy.put_user(u_info, 4, entry)
-    if not GDT_ENTRY_TLS_MIN <= entry < GDT_ENTRY_TLS_MIN + 3:
-        raise KernelError(EINVAL)
-    if entry != GDT_ENTRY_TLS_MIN:
-        raise KernelError(ESRCH)
-    k.current.tls = k.usercopy.get_user(u_info + 4, 4)
-    k.cpu.tls = k.current.tls
-    return 0
 
 
 @syscall("set_tls", "unsigned long value", source="arch/arm/kernel/traps.c")

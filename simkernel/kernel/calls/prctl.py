@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from arch.abi import prctl as pr
 from arch.abi.capability import CAP_LAST_CAP, CAP_SETPCAP, CAP_SYS_RESOURCE
-from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENXIO, EPERM
+from arch.abi.errno import EEXIST, EFAULT, EINVAL, ENODEV, ENXIO, EPERM
 from arch.abi.signal import NSIG
 from arch.errors import KernelError
+from simkernel.kernel.calls.ldt import set_user_register, user_register
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.seccomp import prctl_set_seccomp
@@ -344,31 +345,40 @@ def sys_prctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5:
     return ret if isinstance(ret, int) else (yield from ret)
 
 
-ARCH_SET_GS, ARCH_SET_FS, ARCH_GET_FS, ARCH_GET_GS, ARCH_GET_CPUID, ARCH_SET_CPUID = (
-    0x1001,
-    0x1002,
-    0x1003,
-    0x1004,
-    0x1011,
-    0x1012,
-)
+# -- arch_prctl(2) ----------------------------------------------------------------------------------------------------
+
+ARCH_SET_GS, ARCH_SET_FS, ARCH_GET_FS, ARCH_GET_GS = range(0x1001, 0x1005)
+ARCH_GET_CPUID, ARCH_SET_CPUID = 0x1011, 0x1012
+ARCH_MAP_VDSO_32, ARCH_MAP_VDSO_64 = 0x2002, 0x2003
+# option -> (selector, base)
+BASES_SET = {ARCH_SET_GS: ("gs", "gs_base"), ARCH_SET_FS: ("fs", "fs_base")}
+BASES_GET = {ARCH_GET_GS: "gs_base", ARCH_GET_FS: "fs_base"}
+
+
+def do_arch_prctl_64(k: KernelFace, task: Task, option: int, arg2: int) -> int:
+    """Bases of segments, also of a task that is traced.  EPERM: no address of user mode; EFAULT, EEXIST, EINVAL."""
+    if option in BASES_SET:
+        if arg2 >= k.mm.layout.task_size:
+            raise KernelError(EPERM)
+        selector, base = BASES_SET[option]
+        set_user_register(k, task, selector, 0)
+        set_user_register(k, task, base, arg2)
+        return 0
+    if option in BASES_GET:
+        k.usercopy.put_user(arg2, 8, user_register(k, task, BASES_GET[option]))
+        return 0
+    if option in (ARCH_MAP_VDSO_32, ARCH_MAP_VDSO_64) and k.current.mm is not None and k.current.mm.vdso:
+        raise KernelError(EEXIST)
+    raise KernelError(EINVAL)
 
 
 @syscall("arch_prctl", "int option, unsigned long arg2", source="arch/x86/kernel/process_64.c")
 def sys_arch_prctl(k: KernelFace, option: int, arg2: int) -> int:
-    """The segment base that threads use, and cpuid; EPERM for an address that is none, EINVAL for the rest."""
-    task: Task = k.current
-    if option == ARCH_SET_FS:
-        if arg2 >= k.mm.layout.task_size:
-            raise KernelError(EPERM)
-        k.cpu.tls = arg2
-        task.tls = arg2
-        return 0
-    if option == ARCH_GET_FS:
-        k.usercopy.put_user(arg2, 8, k.cpu.tls)
-        return 0
+    """The segment bases that threads use, and cpuid."""
     if option == ARCH_GET_CPUID:
         return 1
     if option == ARCH_SET_CPUID:
         raise KernelError(ENODEV, "this CPU cannot make cpuid fault")
-    raise KernelError(EINVAL)
+    if k.arch.word == 4:
+        raise KernelError(EINVAL)
+    return do_arch_prctl_64(k, k.current, option, arg2)

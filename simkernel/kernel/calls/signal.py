@@ -195,6 +195,7 @@ def restored(k: KernelFace, task: Task) -> int:
     fault = k.sigframes.abi.return_fault(k.sigframes, task.regs)
     if fault is not None:
         k.signals.force(task, *fault, 0)
+        task.unreturnable = True
     return k.regs.signed_word(k.regs.get(task.regs, k.abi.result))
 
 

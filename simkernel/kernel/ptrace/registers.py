@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from arch.abi.errno import EIO
 from arch.errors import KernelError
+from simkernel.kernel.calls.ldt import loadable, set_user_register, user_register
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.ptrace.debugregs import ptrace_get_debugreg, ptrace_set_debugreg
 from simkernel.kernel.task import Task
 
 
 def _one(k: KernelFace, task: Task, name: str) -> int:
-    if name == "fs_base":
-        return task.context.tls
+    if name in BESIDE:
+        return user_register(k, task, name) if name not in k.cpu.layout.fields else k.regs.get(task.regs, name)
     if name in ("0", "access"):
         return 0
     return k.regs.get(task.regs, name)
@@ -34,9 +35,12 @@ def set_general(k: KernelFace, task: Task, data: bytes, at: int = 0) -> None:
     for i in range(0, len(data) - word + 1, word):
         name = names[(at + i) // word]
         value = int.from_bytes(data[i : i + word], order)
-        if name == "fs_base":
-            task.context.tls = value
-        elif name in ("cs", "ss", "psw.mask", "pstate", "ds", "es", "fs", "gs"):
+        if name in BESIDE and name not in k.cpu.layout.fields:
+            if user_register(k, task, name) != value:
+                set_user_register(k, task, name, value if name.endswith("base") else value & 0xFFFF)
+        elif name in BESIDE:
+            k.regs.set(task.regs, name, value & 0xFFFF if loadable(k, task, value & 0xFFFF) else 0)
+        elif name in ("cs", "ss", "psw.mask", "pstate"):
             continue  # privileges stay what they are
         elif name == "flags":
             k.regs.set(task.regs, name, k.regs.get(task.regs, name) & ~USER_FLAGS | value & USER_FLAGS)
@@ -44,6 +48,8 @@ def set_general(k: KernelFace, task: Task, data: bytes, at: int = 0) -> None:
             k.regs.set(task.regs, name, value)
 
 
+# What x86-64 does not keep in struct pt_regs.
+BESIDE = ("ds", "es", "fs", "gs", "fs_base", "gs_base")
 SELECTORS = ("cs", "ss", "ds", "es", "fs", "gs")
 USER_FLAGS = 0x50DD5  # FLAG_MASK of arch/x86/kernel/ptrace.c: what a tracer may change
 
@@ -69,6 +75,7 @@ def poke_user(k: KernelFace, task: Task, at: int, value: int) -> None:
         ptrace_set_debugreg(k, task, number, value & (1 << 8 * word) - 1)
     elif at < len(raw):
         name = k.arch.calls.user_regs[at // word]
+        value &= 0xFFFF if name in SELECTORS else -1
         if name in SELECTORS and (value & 3 != 3 and (value or name in ("cs", "ss"))):
             raise KernelError(EIO, "invalid_selector()")
         if name in ("fs_base", "gs_base") and value & (1 << 64) - 1 >= k.mm.layout.task_size:

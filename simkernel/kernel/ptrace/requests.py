@@ -11,6 +11,8 @@ from arch.abi.errno import EFAULT, EINVAL, EIO, EPERM, ESRCH
 from arch.abi.signal import NSIG, SI_KERNEL, SIGKILL, SIGSTOP, SIGTRAP
 from arch.errors import Fault, KernelError
 from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_REALCREDS, ptrace_may_access
+from simkernel.kernel.calls.ldt import get_area, set_area
+from simkernel.kernel.calls.prctl import do_arch_prctl_64
 from simkernel.kernel.calls.rseq import RSEQ_SIZE
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -271,6 +273,33 @@ def _listen(k: KernelFace, task: Task, addr: int, data: int) -> int:
     return 0
 
 
+# -- segments (x86) --------------------------------------------------------------------------------------------------
+
+
+def _get_area(k: KernelFace, task: Task, addr: int, data: int) -> int:
+    return get_area(k, task, _area_number(addr), data)
+
+
+def _set_area(k: KernelFace, task: Task, addr: int, data: int) -> int:
+    return set_area(k, task, _area_number(addr), data, False)
+
+
+def _area_number(addr: int) -> int:
+    """The number as an int.  EIO: below 0."""
+    if addr & 1 << 31:
+        raise KernelError(EIO)
+    return addr & 0x7FFFFFFF
+
+
+def _arch_prctl(k: KernelFace, task: Task, addr: int, data: int) -> int:
+    return do_arch_prctl_64(k, task, data & 0xFFFFFFFF, addr)
+
+
+SEGMENT_REQUESTS: dict[int, Request] = {
+    p.PTRACE_GET_THREAD_AREA: _get_area, p.PTRACE_SET_THREAD_AREA: _set_area,
+}  # fmt: skip
+
+
 REQUESTS: dict[int, Request] = {
     p.PTRACE_PEEKTEXT: _peek, p.PTRACE_PEEKDATA: _peek, p.PTRACE_POKETEXT: _poke, p.PTRACE_POKEDATA: _poke,
     p.PTRACE_PEEKUSR: _peek_user, p.PTRACE_POKEUSR: _poke_user,
@@ -310,6 +339,9 @@ def ptrace_request(k: KernelFace, child: int, request: int, addr: int, data: int
         todo = None
     if todo is None and k.arch.calls.old_ptrace_requests:
         todo = OLD_REQUESTS.get(request)
+    facts = k.arch.support.segments
+    if todo is None and facts is not None:
+        todo = _arch_prctl if request == p.PTRACE_ARCH_PRCTL and facts.bases else SEGMENT_REQUESTS.get(request)
     since = k.arch.calls.sysemu_since
     if todo is None and since is not None and k.version.at_least(since):
         todo = EMULATION.get(request)

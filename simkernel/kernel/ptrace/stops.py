@@ -13,7 +13,7 @@ from arch.abi.ptrace import (
     PTRACE_O_TRACESYSGOOD,
 )
 from arch.abi.sched import CLONE_PTRACE, CLONE_UNTRACED, CLONE_VFORK
-from arch.abi.signal import CLD_TRAPPED, SA_NOCLDSTOP, SI_USER, SIG_IGN, SIGCHLD, SIGKILL, SIGSTOP, SIGTRAP
+from arch.abi.signal import CLD_TRAPPED, SA_NOCLDSTOP, SI_KERNEL, SI_USER, SIG_IGN, SIGCHLD, SIGKILL, SIGSTOP, SIGTRAP
 from simkernel.kernel.body import Steps
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
@@ -109,7 +109,7 @@ def report_syscall(k: KernelFace, entry: bool) -> Steps[None]:
     message = PTRACE_EVENTMSG_SYSCALL_ENTRY if entry else PTRACE_EVENTMSG_SYSCALL_EXIT
     signal = yield from notify(k, code, message)
     if signal:
-        k.signals.send_thread(task, signal, SI_USER, pid=task.ptracer.tgid if task.ptracer is not None else 0)
+        k.signals.send_thread(task, signal, SI_KERNEL)
 
 
 def traced_signal(k: KernelFace, info: SigInfo) -> Steps[SigInfo | None]:
