@@ -84,6 +84,10 @@ class Board:
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
         self.tasks = SavedTasks(self.features.large_cmdlines, host.nr_cpus)
         self.tick_ns = TICK_NSEC
+        self.nop_options = {
+            "test_nop_accept": False,
+            "test_nop_refuse": False,
+        }  # of the nop tracer, in all trace arrays
         self.expanded = False  # ring_buffer_expanded: buffers have their full size
         self.expand_first: Callable[[], None] = lambda: None  # what the machine's own trace array does for that
         self.errors = ErrorLog(host, self.features.error_log)

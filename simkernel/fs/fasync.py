@@ -19,7 +19,26 @@ from arch.abi.poll import (
     POLLWRBAND,
     POLLWRNORM,
 )
-from arch.abi.signal import NSIG, POLL_ERR, POLL_HUP, POLL_IN, POLL_MSG, POLL_OUT, POLL_PRI, SI_KERNEL, SIGIO, SIGURG
+from arch.abi.signal import (
+    NSIG,
+    POLL_ERR,
+    POLL_HUP,
+    POLL_IN,
+    POLL_MSG,
+    POLL_OUT,
+    POLL_PRI,
+    SI_KERNEL,
+    SI_SIGIO,
+    SIGBUS,
+    SIGCHLD,
+    SIGFPE,
+    SIGILL,
+    SIGIO,
+    SIGSEGV,
+    SIGSYS,
+    SIGTRAP,
+    SIGURG,
+)  # fmt: skip
 from arch.abi.stat import S_IFCHR, S_IFMT, S_IFSOCK
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
@@ -30,6 +49,10 @@ BANDS = {
     POLL_IN: POLLIN | POLLRDNORM, POLL_OUT: POLLOUT | POLLWRNORM | POLLWRBAND, POLL_MSG: POLLIN | POLLRDNORM | POLLMSG, POLL_ERR: POLLERR,
     POLL_PRI: POLLPRI | POLLRDBAND, POLL_HUP: POLLHUP | POLLERR,
 }  # fmt: skip
+
+
+# signals whose codes say something else: SIG_SPECIFIC_SICODES_MASK without SIGIO
+OWN_CODES = (SIGILL, SIGFPE, SIGSEGV, SIGBUS, SIGTRAP, SIGCHLD, SIGSYS)
 
 
 class FownStruct:
@@ -176,7 +199,8 @@ def send_sigio(k: FsKernel, file: File, fd: int, band: int) -> None:
     for task in _owners(k, owner):
         send = k.signals.send_thread if owner.kind == F_OWNER_TID else k.signals.send
         if owner.signum:
-            send(task, owner.signum, band, band=BANDS[band], fd=fd)
+            code = SI_SIGIO if k.vfs.names.sigio_code and owner.signum in OWN_CODES else band
+            send(task, owner.signum, code, band=BANDS[band], fd=fd)
         else:
             send(task, SIGIO, SI_KERNEL)
 

@@ -47,6 +47,10 @@ class Features:
         self.shmem_fileattr = has("6.0")  # lsattr and chattr on tmpfs
         self.secretmem_mount_noexec = not has("6.17")  # 98f99394a104: since then the super block says it
         self.anon_files_have_no_fionread = has("6.17")  # IS_ANON_FILE(): regular by their mode alone
+        self.sigio_code = has("4.14")  # d08477aa975e: a signal with codes of its own says SI_SIGIO
+        # options of tracefs and debugfs: what is not said stays (b8de524ce46e); values are checked (a20971c18752)
+        self.tree_mode_kept = has("6.1")
+        self.tree_options_checked = has("6.11")
         # what files show
         self.cgroup2 = has("4.5")
         self.statx_mnt_id = has("5.8")

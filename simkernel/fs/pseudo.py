@@ -37,6 +37,8 @@ PRUNE_AT = 64  # dentries in a generated directory, before it is looked which of
 class PseudoSuper(SuperBlock):
     """The super block of a generated file system, and what is particular about it."""
 
+    owners: Mapping[str, int] = {}  # uid and gid of what is made, where mount options say so
+
     def __init__(
         self, vfs: Vfs, fs_name: str, magic: int, root: Node, file_fops: Callable[[Node, str], FileOperations],
         newest_first: bool = False, file_size: int = 0, missing_is_error: bool = False, first_ino: int = 1,
@@ -88,6 +90,8 @@ class PseudoInode(Inode):
         self.node = node
         self.prune_at = PRUNE_AT
         self.i_uid, self.i_gid, self.i_rdev = node.uid, node.gid, node.rdev
+        if sb.owners:
+            self.i_uid, self.i_gid = sb.owners.get("uid", node.uid), sb.owners.get("gid", node.gid)
         self.i_flags = node.i_flags
         if node.is_dir:
             self.i_fop = sb.dir_fops

@@ -21,6 +21,7 @@ from simkernel.fs.pseudo import (
     PseudoSuper,
 )  # fmt: skip
 from simkernel.fs.tracefs_fops import tracefs_fops
+from simkernel.fs.tree_options import OwnedSuper
 from simkernel.fs.vfs import FsType, Vfs
 from simkernel.kernel.face import KernelFace
 from tracing.files import nodes as tracefs
@@ -169,6 +170,8 @@ def register_sysfs(vfs: Vfs) -> None:
             sb = v.singletons.get(name)
             if sb is None:
                 sb = v.singletons[name] = make(v)
+            if isinstance(sb, OwnedSuper):
+                sb.mount_again(flags, data)
             return sb
 
         vfs.register(FsType(name, mount))
@@ -194,12 +197,12 @@ def register_sysfs(vfs: Vfs) -> None:
     def debug_fops(node: Node, name: str) -> FileOperations:
         return tracefs_fops(node, name) if name in _TRACE_NAMES else DEBUGFS_FOPS
 
-    singleton("debugfs", lambda v: PseudoSuper(
+    singleton("debugfs", lambda v: OwnedSuper(
         v, "debugfs", DEBUGFS_MAGIC, v.debugfs_root, debug_fops, newest_first=True, link_size=True
-    ))  # fmt: skip
-    singleton("tracefs", lambda v: PseudoSuper(
+    ).begin(strict=False, whole=False))  # fmt: skip
+    singleton("tracefs", lambda v: OwnedSuper(
         v, "tracefs", TRACEFS_MAGIC, v.tracefs_root, tracefs_fops, newest_first=True
-    ))  # fmt: skip
+    ).begin(strict=True, whole=True))  # fmt: skip
 
 
 _TRACE_NAMES = frozenset((

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
 
-from arch.abi.errno import EINVAL, ENOSPC
+from arch.abi.errno import EINVAL, ENOSPC, EOPNOTSUPP
 from arch.abi.hw_breakpoint import DR_COUNT, DR_STEP, HW_BREAKPOINT_RW, HW_BREAKPOINT_W, HW_BREAKPOINT_X
 from arch.abi.limits import PAGE_SIZE
 from arch.architecture import Architecture
@@ -21,6 +21,14 @@ from arch.steps import NO_TICK, InstructionWatch
 from simkernel.kernel.task import CurrentTask, Task
 
 DEBUG_TRAP = 1  # X86_TRAP_DB
+
+
+def check_length(length: int, word: int) -> None:
+    """arch_build_bp_info(): a power of two that is no debug register's could be a mask of a CPU that has such.  EINVAL, EOPNOTSUPP."""
+    if length in (1, 2, 4, 8) and length <= word:
+        return
+    power = length > 0 and not length & (length - 1)
+    raise KernelError(EOPNOTSUPP if power else EINVAL, "length")
 
 
 @dataclass(eq=False)
@@ -75,8 +83,10 @@ class HwBreakpoints:
                 raise KernelError(EINVAL, "an instruction's breakpoint is as long as a long")
         elif kind not in (HW_BREAKPOINT_W, HW_BREAKPOINT_RW):
             raise KernelError(EINVAL, "what it is to watch")
-        elif length not in (1, 2, 4, 8) or length > self.arch.word or address & (length - 1):
-            raise KernelError(EINVAL, "length or alignment")
+        else:
+            check_length(length, self.arch.word)
+            if address & (length - 1):
+                raise KernelError(EINVAL, "alignment")
         if address >= self.arch.map.user_end:
             raise KernelError(EINVAL, "an address of the kernel")
 
@@ -97,10 +107,14 @@ class HwBreakpoints:
     def watch(
         self, tasks: Collection[Hashable] | None, address: int, length: int, kind: int, hit: Callable[[int], None]
     ) -> Callable[[], None]:
-        """For perf events: `hit` is called with the trap's pt_regs; what ends it.  ENOSPC, and for addresses of the kernel, too."""
-        if address >= self.arch.map.user_end or not self.slots:
+        """For perf events: `hit` is called with the trap's pt_regs; what ends it.  ENOSPC.
+
+        One of an address of the kernel has its register and is never hit: the kernel's accesses are not the emulator's.
+        """
+        if not self.slots:
             raise KernelError(ENOSPC, "no debug register for it")
-        wanted = Breakpoint(tasks, address, length, kind, False, lambda known, regs: hit(regs))
+        unseen = address >= self.arch.map.user_end
+        wanted = Breakpoint(tasks, address, length, kind, unseen, lambda known, regs: hit(regs))
         self.register(wanted)
         return lambda: self.unregister(wanted)
 

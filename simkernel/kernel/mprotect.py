@@ -61,5 +61,8 @@ def _change(mm: Mm, vma: Vma, start: int, end: int, prot: int) -> Vma:
     mm.reprotect(found)
     if mm.home.events is not None and mm.present(found.start, found.end):
         mm.home.events.tlb_flush((found.end - found.start) // PAGE_SIZE)
-    mm.home.mmap_changed(mm, found)
-    return found
+    mm.merge_anonymous(found)
+    whole = mm.find(max(vma.start, start))
+    assert whole is not None
+    mm.home.mmap_changed(mm, whole)
+    return whole

@@ -123,10 +123,11 @@ def event_of_fd(k: WatchedKernel, fd: int) -> PerfEvent:
 def read_attr(k: WatchedKernel, address: int) -> bytes:
     """perf_copy_attr(): the attr's own size says how much there is; a wrong one is answered with the right one."""
     size = k.usercopy.get_user(address + SIZE_AT, 4) or PERF_ATTR_SIZE_VER0
-    known, page_ends = perf_attr.attr_size(k.version), -address % PAGE_SIZE
-    # what this kernel does not know is looked at first, and no further than to the first byte that is not zero
-    more = known < page_ends < size and any(k.usercopy.copy_from_user(address + known, page_ends - known))
-    if more or not PERF_ATTR_SIZE_VER0 <= size <= PAGE_SIZE:
+    known = perf_attr.attr_size(k.version)
+    if (
+        perf_attr.has_unknown(k.usercopy.copy_from_user, address, size, known)
+        or not PERF_ATTR_SIZE_VER0 <= size <= PAGE_SIZE
+    ):
         k.usercopy.put_user(address + SIZE_AT, 4, known)
         raise KernelError(E2BIG, f"perf_event_attr of {size} bytes")
     return bytes(k.usercopy.copy_from_user(address, size))

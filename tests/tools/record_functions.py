@@ -40,7 +40,8 @@ def main() -> int:
     keep(f"{kernel}.twice", "".join(f"{name} {found}\n" for name, found in sorted(twice.items())))
     if not only_twice:
         names = [line for line in functions.decode().splitlines() if "[" not in line]  # without modules' functions
-        black = dict.fromkeys(line.split()[-1] for line in blacklist.decode().splitlines())
+        listed = [line.split()[-1] for line in blacklist.decode().splitlines()]  # some twice
+        black = dict.fromkeys(listed)
         traced = set(names)
         assert traced & letters.keys()
         keep_letters(f"{kernel}.functions", names, letters)
@@ -51,7 +52,7 @@ def main() -> int:
         if PADDING + names[0] in letters or PADDING + names[-1] in letters:
             bases = dict.fromkeys(name for name in (*names, *refused) if not name.startswith(PADDING))
             keep(f"{kernel}.unpadded", "".join(f"{name}\n" for name in bases if PADDING + name not in letters))
-        keep(f"{kernel}.blacklist", "".join(f"{name}\n" for name in black))
+        keep(f"{kernel}.blacklist", "".join(f"{name}\n" for name in listed))
         told = twice.keys() | {name for name in (*names, *refused) if letters[name] in "tT"}
         others = [(name, found) for name, found in letters.items() if name not in told]
         keep(f"{kernel}.others", "".join(f"{name} {found}\n" for name, found in others))

@@ -82,6 +82,17 @@ def test_programs(name):
     assert text.splitlines() == (PROGRAMS / f"{name}_6_1.out").read_text().splitlines()
 
 
+TEN = "breakpoints child_counts formats lost sources ioctls frequency maps sigtrap stacks refused execs cgroup"
+
+
+def test_perf_event_open_in_thirteen_ways():
+    """perf_ten.c."""
+    machine = simkernel.boot()
+    program = machine.install(str(PROGRAMS / "bin/x86_64/perf_ten"))
+    text = machine.run([program, *TEN.split()], timeout_host_s=100).text
+    assert text.splitlines() == (PROGRAMS / "perf_ten_6_1.out").read_text().splitlines()
+
+
 if __name__ == "__main__":
     for path in (path for path in SCRIPTS if not path.with_suffix(".out").exists()):
         command = [*sys.argv[1:], "-f", str(path), "-f", str(WORK), f"cd /; sh /{path.name} 2>&1"]

@@ -68,7 +68,7 @@ class TraceArray(Columns, Shared):
         self.full_waiters: dict[int, int] = {}  # by CPU: how much of the pages, in percent, the first of them waits for
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
         self.errors = ErrorLog(board.host, board.features.error_log) if name else board.errors
-        self.tracers: dict[str, Tracer] = {"nop": NopTracer()}  # newest last
+        self.tracers: dict[str, Tracer] = {"nop": NopTracer(board.nop_options)}  # newest last
         self.current: Tracer = self.tracers["nop"]
         self.chooses_tasks = False  # somebody has to ask traces_pid()
         self.pids = TaskSet()  # set_event_pid

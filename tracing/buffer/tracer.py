@@ -77,9 +77,9 @@ class NopTracer(Tracer):
 
     name = "nop"
 
-    def __init__(self) -> None:
+    def __init__(self, options: dict[str, bool]) -> None:
         super().__init__()
-        self.options = {"test_nop_accept": False, "test_nop_refuse": False}
+        self.options = options  # all arrays' at once
 
     def start(self, array: Array) -> None:
         """The trace is emptied."""

@@ -7,7 +7,7 @@ know must be zero.  Offsets and sizes in bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import PAGE_SIZE
@@ -90,6 +90,11 @@ class PerfAttr:
         """A flag bit by its name in FLAG_BITS."""
         return bool(self.flags >> FLAG_BITS.index(name) & 1)
 
+    def set_period(self, period: int) -> None:
+        """From now on a period, where it was a frequency."""
+        self.sample_period = period
+        self.flags &= ~(1 << FLAG_BITS.index("freq"))
+
     @property
     def disabled(self) -> bool:
         """It counts only once it is enabled."""
@@ -115,6 +120,17 @@ def read_size(raw: bytes, version: KernelVersion, byteorder: str = "little") -> 
     if size < PERF_ATTR_SIZE_VER0 or size > PAGE_SIZE:
         raise KernelError(E2BIG, f"attr.size {size}")
     return size
+
+
+def has_unknown(read: Callable[[int, int], bytes], address: int, size: int, known: int) -> bool:
+    """Whether what this kernel does not know of an attr is not all zero: looked at page by page, and no further than it has to be."""
+    at = known
+    while at < min(size, PAGE_SIZE):
+        ends = min(size, at + (-(address + at) % PAGE_SIZE or PAGE_SIZE))
+        if any(read(address + at, ends - at)):
+            return True
+        at = ends
+    return False
 
 
 def parse_attr(

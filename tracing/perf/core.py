@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from arch.abi.errno import EACCES, EBADF, EINVAL, EOPNOTSUPP, EOVERFLOW, ESRCH
+from arch.abi.errno import E2BIG, EACCES, EBADF, EINVAL, EOPNOTSUPP, EOVERFLOW, ESRCH
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_EXEC
 from arch.abi.perf_event import (
@@ -296,7 +296,10 @@ class PerfCore:
     def modify(self, event: PerfEvent, address: int) -> int:
         """perf_event_modify_attr(): another place for a breakpoint; the rest has to be as it was.  EINVAL, EOPNOTSUPP."""
         head = self.user.read(address, 8)
-        raw = self.user.read(address, pa.read_size(head, self.host.version, self.board.byteorder))
+        size = pa.read_size(head, self.host.version, self.board.byteorder)
+        if pa.has_unknown(self.user.read, address, size, pa.attr_size(self.host.version)):
+            raise KernelError(E2BIG, "bytes that this kernel does not know are not zero")
+        raw = self.user.read(address, size)
         attr = pa.parse_attr(raw, self.host.version, self.board.byteorder, self.host.arch.perf_regs)
         if attr.type != event.attr.type:
             raise KernelError(EINVAL, "an event of another type")

@@ -287,6 +287,12 @@ class PerfEvent:
 
     # Clocks
 
+    def fix_period(self) -> None:
+        """perf_swevent_init_hrtimer(): a clock's frequency is a period in ns from the beginning, also for who changes it."""
+        period = 1_000_000_000 // self.attr.sample_period
+        self.attr.set_period(period)
+        self.period, self.last_period, self.period_left = period, period, -period
+
     def start_clock(self) -> None:
         """cpu-clock and task-clock sample with a timer of virtual time."""
         if self.timer is not None or not self.enabled or not self.sampling:
@@ -296,8 +302,7 @@ class PerfEvent:
             PERF_COUNT_SW_TASK_CLOCK,
         ):
             return
-        period = 1_000_000_000 // self.attr.sample_period if self.attr.freq else self.attr.sample_period
-        period = max(MIN_CLOCK_PERIOD_NS, period)
+        period = max(MIN_CLOCK_PERIOD_NS, self.attr.sample_period)
 
         def tick() -> None:
             self.timer = None
@@ -371,6 +376,8 @@ class PerfEvent:
             raise KernelError(EINVAL, "an inherited event without a CPU has no buffer")
         if not shared:
             raise KernelError(EINVAL, "only shared mappings")
+        if offset and self.buffer is not None:
+            self.buffer.check_aux(offset, length)
         if length % PAGE_SIZE or offset:
             raise KernelError(EINVAL, "offset and length")
         nr_pages = length // PAGE_SIZE - 1

@@ -146,8 +146,11 @@ class Pmus:
                 raise KernelError(EINVAL, "an instruction's breakpoint is as long as a long")
         elif attr.bp_type not in (HW_BREAKPOINT_W, HW_BREAKPOINT_RW):
             raise KernelError(EINVAL, "what it is to watch")
-        elif length not in (1, 2, 4, 8) or length > self.board.word or address & (length - 1):
-            raise KernelError(EINVAL, "length or alignment")
+        elif length not in (1, 2, 4, 8) or length > self.board.word:
+            power = length > 0 and not length & (length - 1)  # a mask, of CPUs that have such
+            raise KernelError(EOPNOTSUPP if power else EINVAL, "length")
+        elif address & (length - 1):
+            raise KernelError(EINVAL, "alignment")
         if address >= self.host.arch.map.user_end:
             if attr.flag("exclude_kernel"):
                 raise KernelError(EINVAL, "an address of the kernel, and the kernel excluded")
@@ -175,6 +178,8 @@ class Pmus:
         if attr.config >= newest(pa.SW_MAX, self.host.version):
             raise KernelError(ENOENT, f"software event {attr.config}")
         self._no_branches(attr)
+        if attr.freq and attr.sample_period and attr.config in (PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK):
+            event.fix_period()
 
     def _no_branches(self, attr: PerfAttr) -> None:
         if attr.sample_type & PERF_SAMPLE_BRANCH_STACK:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import EPOLLIN
+from arch.errors import KernelError
 
 if TYPE_CHECKING:
     from tracing.face import KernelMem
@@ -21,6 +23,7 @@ OFF_VERSION, OFF_LOCK, OFF_INDEX, OFF_OFFSET = 0, 8, 12, 16
 OFF_TIME_ENABLED, OFF_TIME_RUNNING, OFF_CAPABILITIES = 24, 32, 40
 OFF_PMC_WIDTH, OFF_TIME_SHIFT, OFF_TIME_MULT, OFF_TIME_OFFSET, OFF_TIME_ZERO, OFF_SIZE = 48, 50, 52, 56, 64, 72
 OFF_DATA_HEAD, OFF_DATA_TAIL, OFF_DATA_OFFSET, OFF_DATA_SIZE = 1024, 1032, 1040, 1048
+OFF_AUX_OFFSET, OFF_AUX_SIZE = 1072, 1080
 HEADER_SIZE = 76  # offset of the reserved area before 5.12 added time_cycles and time_mask
 HEADER_SIZE_5_12 = 96
 
@@ -55,6 +58,20 @@ class PerfBuffer:
         mem.write_uint(self.base + OFF_SIZE, 4, header_size)
         mem.write_uint(self.base + OFF_DATA_OFFSET, 8, PAGE_SIZE)
         mem.write_uint(self.base + OFF_DATA_SIZE, 8, self.size)
+
+    def check_aux(self, offset: int, length: int) -> None:
+        """perf_mmap() of the AUX area that the control page asks for: of a source that has one.  EINVAL, EOPNOTSUPP."""
+        wanted, size = (self.mem.read_uint(self.base + at, 8) for at in (OFF_AUX_OFFSET, OFF_AUX_SIZE))
+        pages = length // PAGE_SIZE
+        if (
+            wanted < PAGE_SIZE + self.size
+            or wanted != offset
+            or size != length
+            or length % PAGE_SIZE
+            or pages & (pages - 1)
+        ):
+            raise KernelError(EINVAL, "the AUX area is elsewhere")
+        raise KernelError(EOPNOTSUPP, "no AUX area")
 
     def pages(self) -> list[int]:
         """Kernel addresses of the pages to map, in order."""

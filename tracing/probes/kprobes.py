@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from arch.abi.errno import EINVAL, ENOENT
@@ -154,7 +154,9 @@ class Kprobes:
         self.return_probes: dict[int, Kretprobe] = {}  # by the address of their words, while calls may be under way
         self.all_armed = True  # debugfs kprobes/enabled
         self.refused: Callable[[str], bool] = lambda name: False  # a function that is not for the probes of events
-        self.black: Callable[[], frozenset[str]] = frozenset  # names on the blacklist of the real kernel
+        self.black: Callable[[], Mapping[str, int]] = (
+            dict  # name -> how often it is on the blacklist of the real kernel
+        )
         self.ip_in_return_handlers = board.features.rethook or board.features.dynamic_events
         host = self.host
         self.returns = returns.Returns(
@@ -570,11 +572,12 @@ class Kprobes:
     def blacklist_lines(self) -> Iterator[str]:
         """debugfs kprobes/blacklist."""
         symbols, rows = self.host.symbols, list(self.blacklist())
-        there = {name for _, _, name in rows}
-        for name in self.black() - there:
+        times = self.black()
+        rows += [row for row in rows for _ in range(times.get(row[2], 1) - 1)]
+        for name in times.keys() - {row[2] for row in rows}:
             start = symbols.address(name)
             if start is not None:
                 found = symbols.lookup(start)
-                rows.append((start, start + (found[2] if found else 0), name))
+                rows += [(start, start + (found[2] if found else 0), name)] * times[name]
         for start, end, name in sorted(rows):
             yield f"0x{start:0{2 * self.board.word}x}-0x{end:0{2 * self.board.word}x}\t{name}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from arch.abi.errno import EINVAL
@@ -79,8 +79,8 @@ class Functions:
         """Part of the kernel's text, but not for probes of events: written in assembly, part of tracing itself, or blacklisted."""
         return name in refused_functions(self.host.arch.name, self.host.version)
 
-    def black(self) -> frozenset[str]:
-        """Functions that no kprobe may be in."""
+    def black(self) -> Mapping[str, int]:
+        """Functions that no kprobe may be in, and how often the list has them."""
         return blacklist(self.host.arch.name, self.host.version)
 
     def match(self, pattern: str) -> list[str]:

@@ -12,6 +12,7 @@ made here, ARCH-VERSION.unpadded.xz has the functions without one.  Written by t
 from __future__ import annotations
 
 import lzma
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -72,9 +73,9 @@ def functions_of(arch: str, version: KernelVersion) -> tuple[str, ...]:
 
 
 @cache
-def blacklist(arch: str, version: KernelVersion) -> frozenset[str]:
-    """Where no kprobe may be; empty for a kernel that nobody asked."""
-    return frozenset(name for name, _ in _table(arch, _short(version), "blacklist"))
+def blacklist(arch: str, version: KernelVersion) -> Counter[str]:
+    """Where no kprobe may be, and how often the list says so; empty for a kernel that nobody asked."""
+    return Counter(name for name, _ in _table(arch, _short(version), "blacklist"))
 
 
 @cache
