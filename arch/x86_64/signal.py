@@ -7,7 +7,7 @@ struct ucontext    { flags 8, link 8, stack_t 24, sigcontext 256, sigset_t 8 }
 from __future__ import annotations
 
 from arch.abi.errno import EFAULT
-from arch.abi.ldt import CODE_SEGMENT, DPL, LONG_MODE, PRESENT, READ_WRITE, RPL, SEGMENT
+from arch.abi.ldt import CODE_SEGMENT, DPL, LOCAL_TABLE, LONG_MODE, PRESENT, READ_WRITE, RPL, SEGMENT
 from arch.abi.signal import SA_ONSTACK, SA_RESTORER, SI_KERNEL, SIGBUS, SIGSEGV
 from arch.abi.traps import X86_TRAP_GP, X86_TRAP_NP, X86_TRAP_SS
 from arch.errors import KernelError
@@ -92,11 +92,18 @@ def _refuses_stack(k: FrameHost, selector: int) -> int | None:
 
 
 def return_fault(k: FrameHost, regs: int) -> tuple[int, int] | None:
-    """What iret refuses is a trap of the program's.  arch/x86/entry/entry_64.S: native_irq_return_iret"""
+    """What iret refuses is a trap of the program's.  arch/x86/entry/entry_64.S: native_irq_return_iret
+
+    Where the stack is of the local table, the kernel returns from another stack and learns of a double fault only
+    (exc_double_fault()): which trap it was, and its error code, are lost.
+    """
+    local = k.regs_get(regs, "ss") & LOCAL_TABLE
     for name, refuses in (("cs", _refuses_code), ("ss", _refuses_stack)):
         selector = k.regs_get(regs, name) & 0xFFFF
         trap = refuses(k, selector)
         if trap is not None:
+            if local:
+                trap, selector = X86_TRAP_GP, 0
             k.trapped(trap, selector & ~RPL)
             return (SIGSEGV if trap == X86_TRAP_GP else SIGBUS), SI_KERNEL
     return None
