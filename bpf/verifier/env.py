@@ -98,7 +98,7 @@ class InsnAux:
 
     orig_idx: int
     ptr_type: int = 0  # type of the pointer a load or store goes through
-    map_ptr: MapInfo | str | None = None  # map a helper call uses, or MAP_PTR_POISON
+    map_ptr: MapInfo | str | None  # map a helper call uses, or MAP_PTR_POISON
     map_unpriv: bool = False
     map_key: int | None = None  # constant index of a tail call, or MAP_KEY_POISON
     map_index: int = 0  # of a ld_imm64, in used_maps
@@ -132,6 +132,7 @@ class InsnAux:
         self.seen = seen
         self.zext_dst = zext_dst
         self.prune_point = self.jmp_point = False
+        self.map_ptr = None  # machine code has no default for one of three types
 
 
 @dataclass(slots=True)
