@@ -107,9 +107,10 @@ GOALS = (
 GOALS_TEXT = """
 ## What was wanted
 
-Of the real kernel where "of it" says so; this run, as all rows of this page. What bounds those that are not reached, by samples: half of a getppid is the
-emulator (a fifth of all finds out where the CPU stands, a fifth copies registers), a sixth is compiled code, the rest are Python's numbers, read and
-made. The verifier is Python, and three times as quick when it is installed as machine code. What bounds fork and exec, and pipes, stands below.
+Of the real kernel where "of it" says so; this run, as all rows of this page. What bounds those that are not reached: the verifier is Python;
+installed as machine code a step of a long program takes 2.3 us, one of a loop 1.2. Each access of a compiled program is checked, which shows where it has
+nothing else to wait for. An update of a hash map is a hash of the key, a walk of its bucket and two copies, each load and store of them checked. What bounds fork
+and exec stands below.
 """
 
 TAIL = """
