@@ -28,7 +28,7 @@ from simkernel.fs.xattr import drop_capability
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import prepare_creds
-from simkernel.kernel.user_namespace import to_kernel, user_ns
+from simkernel.kernel.user_namespace import ns_address, ns_capable, to_kernel, user_ns
 
 # --- chdir and friends ---
 
@@ -58,7 +58,11 @@ def sys_chroot(k: FsKernel, filename: int) -> Body:
     """chroot(2)."""
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
     inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    allowed = (yield k.call("capable", CAP_SYS_CHROOT)) if k.vfs.probed else k.capable(CAP_SYS_CHROOT)
+    mine = user_ns(k.current)
+    if k.vfs.probed:
+        allowed = yield k.call("ns_capable", ns_address(k, mine), CAP_SYS_CHROOT)
+    else:
+        allowed = ns_capable(k.current, mine, CAP_SYS_CHROOT) and k.granted(ns_address(k, mine), CAP_SYS_CHROOT)
     if not allowed:
         return -EPERM
     k.vfs.security.ask("path_chroot", path)

@@ -64,7 +64,7 @@ class Cgroup(Dir):
         self.css: dict[str, Css] = {}
         self.time_ns = [0, 0]  # of tasks that were here or below: all of it, in user mode
         for file in self._files():
-            self.add(file.name, CgroupNode(self.k, file))
+            self._add_file(file)
 
     # --- the tree ---
     @property
@@ -112,6 +112,7 @@ class Cgroup(Dir):
                 raise KernelError(EAGAIN, "cgroup.max")
         self.k.mm.charge(CGROUP_SIZE)
         child = Cgroup(self.groups, name, self)
+        child.uid, child.gid = self._maker()
         child.ino = self.groups.new_id()
         self.groups.publish(child)
         self.subgroups[name] = child
@@ -145,6 +146,17 @@ class Cgroup(Dir):
         """task_under_cgroup_hierarchy() of the running task."""
         return self.groups.of(self.k.current).is_below(self)
 
+    def _maker(self) -> tuple[int, int]:
+        """cgroup_kn_set_ugid(): who makes a group or a file has it."""
+        cred = self.k.current.cred
+        return cred.fsuid, cred.fsgid
+
+    def _add_file(self, file: CgroupFile) -> None:
+        node = CgroupNode(self.k, file)
+        if self.parent is not None:
+            node.uid, node.gid = self._maker()
+        self.add(file.name, node)
+
     # --- controllers ---
     def put_css(self, controller: Controller) -> None:
         """css_create() and css_populate_dir()."""
@@ -152,7 +164,7 @@ class Cgroup(Dir):
         css = self.css[controller.name] = controller.css(self, above)
         if self.parent is not None:
             for file in css.files():
-                self.add(file.name, CgroupNode(self.k, file))
+                self._add_file(file)
 
     def drop_css(self, word: str) -> None:
         """kill_css()."""
@@ -316,10 +328,10 @@ class Cgroup(Dir):
         yield CgroupFile("cpu.stat", self._cpu_stat)
 
     def _set_depth(self, data: bytes) -> None:
-        self.max_depth = number_or_max(text_of(data), INT_MAX)
+        self.max_depth = number_or_max(text_of(data), INT_MAX, ERANGE)
 
     def _set_descendants(self, data: bytes) -> None:
-        self.max_descendants = number_or_max(text_of(data), INT_MAX)
+        self.max_descendants = number_or_max(text_of(data), INT_MAX, ERANGE)
 
     def _number(self, task: Task) -> int:
         return self.k.tasks.vnr(task.pid)

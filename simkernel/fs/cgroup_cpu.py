@@ -6,6 +6,7 @@ that has used its quota is parked: its tasks leave the run queues until its next
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from arch.abi.errno import EINVAL, ERANGE
@@ -109,7 +110,7 @@ class CpuCss(Css):
 
     def _set_max(self, data: bytes) -> None:
         words = c_string(data).split()
-        if not 1 <= len(words) <= 2 or data[:1].isspace():
+        if not words or data[:1].isspace():
             raise KernelError(EINVAL, "a quota and perhaps a period")
         if words[0] == "max":
             quota = NO_LIMIT
@@ -117,9 +118,8 @@ class CpuCss(Css):
             quota = int(words[0])
         else:
             raise KernelError(EINVAL, "quota")
-        period = kstrto_within(words[1]) if len(words) == 2 and words[1].isdigit() else self.period_us
-        if len(words) == 2 and not words[1].isdigit():
-            raise KernelError(EINVAL, "period")
+        told = re.match(r"[0-9]+", words[1]) if len(words) > 1 else None  # sscanf(): what is no number changes nothing
+        period = int(told[0]) if told is not None else self.period_us
         if quota != NO_LIMIT and not MIN_QUOTA_US <= quota <= MAX_QUOTA_US:
             raise KernelError(EINVAL, "quota")
         if not MIN_PERIOD_US <= period <= MAX_PERIOD_US:

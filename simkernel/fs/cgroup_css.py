@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from arch.abi.errno import EINVAL
-from arch.abi.limits import PAGE_SIZE, U64_MAX
+from arch.abi.limits import PAGE_SIZE, S64_MAX, U64_MAX
 from arch.cstring import c_string, kstrto_within
 from arch.errors import KernelError
 from simkernel.fs.cgroup_procs import Opener
@@ -80,14 +80,14 @@ def text_of(data: bytes) -> str:
     return c_string(data).strip()
 
 
-def number_or_max(text: str, high: int = U64_MAX) -> int:
-    """A count, or `max`.  EINVAL."""
+def number_or_max(text: str, high: int, beyond: int) -> int:
+    """A count, or `max`.  EINVAL: no number; ERANGE: none of 64 bits; `beyond`: below zero, or too many."""
     if text == "max":
         return NO_LIMIT
-    try:
-        return kstrto_within(text, high=high)
-    except KernelError:
-        raise KernelError(EINVAL, "a number or max") from None
+    value = kstrto_within(text, low=-S64_MAX - 1, high=S64_MAX)
+    if not 0 <= value <= high:
+        raise KernelError(beyond, "a number or max")
+    return value
 
 
 def shown(limit: int) -> str:
@@ -95,6 +95,7 @@ def shown(limit: int) -> str:
     return "max\n" if limit == NO_LIMIT else f"{limit}\n"
 
 
+PAGE_COUNTER_MAX = S64_MAX // PAGE_SIZE
 SUFFIXES = {"k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
 
 
@@ -110,7 +111,7 @@ def pages(text: str, unlimited: str = "max") -> int:
         value, rest = value << SUFFIXES[rest[0].lower()] & U64_MAX, rest[1:]
     if rest or not text:
         raise KernelError(EINVAL, "not a number of bytes")
-    return value // PAGE_SIZE
+    return value // PAGE_SIZE if value // PAGE_SIZE < PAGE_COUNTER_MAX else NO_LIMIT
 
 
 def shown_pages(limit: int) -> str:

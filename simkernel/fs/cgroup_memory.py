@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from arch.abi.errno import EAGAIN, EINVAL, ENOMEM
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.limits import INT_MAX, PAGE_SIZE
+from arch.cstring import kstrto_within
 from arch.errors import KernelError
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, pages, shown_pages, text_of
 from simkernel.kernel.face import KernelFace
@@ -136,9 +137,10 @@ class MemoryCss(Css):
         self.swap_high = pages(text_of(data))
 
     def _set_oom_group(self, data: bytes) -> None:
-        if text_of(data) not in ("0", "1"):
+        value = kstrto_within(text_of(data), 0, -INT_MAX, INT_MAX)
+        if value not in (0, 1):
             raise KernelError(EINVAL, "0 or 1")
-        self.oom_group = text_of(data) == "1"
+        self.oom_group = value == 1
 
     def _reclaim(self, data: bytes) -> None:
         if pages(text_of(data), ""):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from arch.abi.errno import EAGAIN
+from arch.abi.errno import EAGAIN, EINVAL
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, number_or_max, shown, text_of
 from simkernel.kernel.pid_namespace import PID_MAX
 
@@ -31,7 +31,7 @@ class PidsCss(Css):
             yield CgroupFile("pids.peak", lambda: f"{max(self.peak, self.count)}\n")
 
     def _set(self, data: bytes) -> None:
-        self.limit = number_or_max(text_of(data), PID_MAX)
+        self.limit = number_or_max(text_of(data), PID_MAX, EINVAL)
 
     def may_fork(self) -> int:
         """pids_can_fork(): EAGAIN where this group or one above is full."""

@@ -128,7 +128,7 @@ def _set_setgroups(k: FsKernel, task: Task, data: bytes) -> None:
             raise KernelError(EPERM)
         return
     state = state_of(space)
-    if (word == b"allow") != state.setgroups and (word == b"allow" or state.maps["gid"] is not None):
+    if (not state.setgroups) if word == b"allow" else state.maps["gid"] is not None:
         raise KernelError(EPERM)
     state.setgroups = word == b"allow"
 
@@ -156,7 +156,7 @@ def _set_offsets(k: FsKernel, task: Task, data: bytes) -> None:
     assert isinstance(state, TimeNamespace)
     new = {}
     for line in data.decode("latin-1").strip("\n\0").split("\n"):
-        match = re.fullmatch(r"\s*(\w+)\s+(-?\d+)\s+(\d+)\s*", line)
+        match = re.match(r"\s*(\w+)\s+(-?\d+)\s+(\d+)", line)
         clocks = {**{name: name for name in CLOCKS}, **{str(number): name for name, number in CLOCKS.items()}}
         if match is None or match[1] not in clocks or int(match[3]) >= NSEC_PER_SEC:
             raise KernelError(EINVAL)

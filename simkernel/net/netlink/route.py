@@ -46,6 +46,7 @@ from arch.abi.rtnetlink import (
     RTM_F_CLONED,
     RTM_F_FIB_MATCH,
     RTM_F_LOOKUP_TABLE,
+    RTM_F_NOTIFY,
     RTM_F_PREFIX,
     RTM_GETROUTE,
     RTM_NEWROUTE,
@@ -66,6 +67,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import fib
 from simkernel.net.ipv4.devinet import by_address
 from simkernel.net.ipv4.route import route_input, route_output
+from simkernel.net.ipv4.tcp_cong import find_control
 from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.lwtunnel import asked_for, check_type, inserting, tunnel
 from simkernel.net.netlink.message import Request, Wire, address, string
@@ -143,12 +145,16 @@ def multipath(wire: Wire, ways: list[Nexthop], show: Callable[[Wire, Nexthop], b
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_metrics(wire: Wire, raw: bytes | None) -> tuple[dict[int, int], str]:
+def read_metrics(k: NetKernel, wire: Wire, raw: bytes | None) -> tuple[dict[int, int], str]:
     """ip_metrics_convert().  EINVAL."""
     values, name = {}, ""
     for kind, value, _ in wire.walk(raw or b""):
         if kind == RTAX_CC_ALGO:
             name = string(value)
+            try:
+                find_control(k, name).drop()
+            except KernelError:
+                raise Refusal(EINVAL, "Unknown tcp congestion algorithm") from None
         elif kind:
             if kind > RTAX_CC_ALGO:
                 raise Refusal(EINVAL, "Invalid metric type")
@@ -236,10 +242,8 @@ def read(k: NetKernel, wire: Wire, request: Request, missing: int = 0) -> Route:
     """rtm_to_fib_config().  EINVAL; for who only looks for a route -`missing`, where it names what cannot be."""
     body = request.body
     given = policy.parse(k, wire, body, RTMSG_SIZE, policy.RTM_IPV4)
-    _, plen, slen, tos, table, protocol, scope, kind = body[:8]
+    _, plen, _, tos, table, protocol, scope, kind = body[:8]
     flags = wire.number(body[8:12])
-    if slen:
-        raise KernelError(EINVAL, "a source")
     if tos & ~0x1C:
         raise Refusal(EINVAL, "Invalid dsfield (tos): ECN bits must be 0" if tos & 3 else "Invalid dsfield (tos)")
     if kind > RTN_MAX:
@@ -249,7 +253,7 @@ def read(k: NetKernel, wire: Wire, request: Request, missing: int = 0) -> Route:
     route.priority = wire.number(given.get(RTA_PRIORITY))
     source = address(given.get(RTA_PREFSRC), 4)
     route.source = source if source != INADDR_ANY else None
-    route.metrics, route.congestion = read_metrics(wire, given.get(RTA_METRICS))
+    route.metrics, route.congestion = read_metrics(k, wire, given.get(RTA_METRICS))
     if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
         raise Refusal(EINVAL, "Invalid rtm_flags - can not contain DEAD or LINKDOWN")
     refuse_unknown(wire, given)
@@ -318,6 +322,9 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet_rtm_getroute(): the way to one address."""
     strict.ROUTE4_GET.check(wire, request)
     strict.ROUTE4_GET.check_lengths(request, 32)
+    strict.ROUTE4_GET.check_flags(
+        wire, request, RTM_F_NOTIFY | RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH, "Unsupported rtm_flags"
+    )
     strict.ROUTE4_GET.check_attributes(wire, request)
     body, net = request.body, request.net
     flow, flags, dev = asked(k, wire, request, INADDR_ANY, IPPROTO_UDP)

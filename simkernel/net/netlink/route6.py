@@ -116,7 +116,7 @@ def _read(k: NetKernel, wire: Wire, request: Request, missing: int = ENODEV) -> 
     route.priority = wire.number(given.get(RTA_PRIORITY))
     source = address(given.get(RTA_PREFSRC), 16)
     route.source = source if source != IN6ADDR_ANY else None
-    route.metrics, route.congestion = read_metrics(wire, given.get(RTA_METRICS))
+    route.metrics, route.congestion = read_metrics(k, wire, given.get(RTA_METRICS))
     route.pref = wire.number(given.get(RTA_PREF), 1, route.pref)
     if RTA_VIA in given:
         raise Refusal(EINVAL, "IPv6 does not support RTA_VIA attribute")
@@ -163,6 +163,7 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet6_rtm_getroute(): the way to one address."""
     strict.ROUTE6_GET.check(wire, request)
     strict.ROUTE6_GET.check_lengths(request, 128)
+    strict.ROUTE6_GET.check_flags(wire, request, RTM_F_FIB_MATCH, "Invalid flags")
     strict.ROUTE6_GET.check_attributes(wire, request)
     flow, flags, dev = asked(k, wire, request, IN6ADDR_ANY, 0)
     if dev is not None:

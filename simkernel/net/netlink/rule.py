@@ -115,7 +115,7 @@ def _prefix(given: dict[int, bytes], kind: int, length: int, bits: int) -> tuple
         return None
     raw = given.get(kind)
     if raw is None or length > bits or len(raw) != bits // 8:
-        raise Refusal(EINVAL, "Invalid " + ("source" if kind == FRA_SRC else "destination") + " address")
+        raise Refusal(EINVAL, "Invalid " + ("source" if kind == FRA_SRC else "dst") + " address")
     return raw, length
 
 

@@ -44,6 +44,11 @@ class Form:
         if request.strict and any(length not in (0, bits) for length in request.body[1:3]):
             raise Refusal(EINVAL, f"{self.prefix}Invalid values in header for {self.what}")
 
+    def check_flags(self, wire: Wire, request: Request, known: int, refused: str) -> None:
+        """EINVAL: rtm_flags that a request for a way does not have."""
+        if request.strict and wire.number(request.body[8:12]) & ~known:
+            raise Refusal(EINVAL, f"{self.prefix}{refused} for {self.what}")
+
     def check_attributes(self, wire: Wire, request: Request) -> None:
         """EINVAL, behind what a request checks of its flags."""
         if not (request.strict or self.always):
