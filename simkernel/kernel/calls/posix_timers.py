@@ -234,7 +234,13 @@ def timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int, si
     timer = _posix_timer(k, number)
     before = _itimerspec(k, timer, size)
     _disarm(k, timer)
-    timer.interval_ns, timer.count, timer.overrun, timer.requeue, timer.set = interval, -1, 0, None, bool(value)
+    timer.interval_ns, timer.count, timer.overrun, timer.requeue, timer.set = (
+        interval if value else 0,
+        -1,
+        0,
+        None,
+        bool(value),
+    )
     if value:
         if timer.hrtimer is not None:
             timer.hrtimer.mode = HRTIMER_MODE_ABS if flags & TIMER_ABSTIME else HRTIMER_MODE_REL
