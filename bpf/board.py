@@ -26,6 +26,7 @@ from bpf.maps.info import KptrField
 from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
 from bpf.maps.types import create_map
+from bpf.mprog import DevicePrograms
 from bpf.netns import NetnsPrograms
 from bpf.owned import OwnedObjects
 from bpf.perf_face import PerfEvent
@@ -143,6 +144,7 @@ class Bpf:
         self.tier = chosen_tier()
         self.cgroups = CgroupPrograms()
         self.netns = NetnsPrograms()
+        self.devices = DevicePrograms()
         self.flow_of: Callable[[int], bytes | None] | None = None  # of the packet at an address, for its hash
         self.routes: RouteHost | None = None  # None: this machine has no network
         self.frames: FrameHost | None = None  # None: this machine has no network

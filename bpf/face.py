@@ -25,6 +25,7 @@ from arch.memory import Memory
 from arch.native import Block
 from arch.records import dataclass
 from bpf.btf import Btf
+from bpf.device_face import DeviceAttach
 from bpf.layout import KernelLayout
 from bpf.perf_face import PerfEvent, PerfEventInfo
 from bpf.socket_face import SocketHost
@@ -312,6 +313,7 @@ AttachRequest = (
     | IterAttach
     | CgroupAttach
     | NetnsAttach
+    | DeviceAttach
     | XdpAttach
 )
 

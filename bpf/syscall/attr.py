@@ -48,13 +48,15 @@ _PROG_LOAD = """prog_type:0 insn_cnt:4 insns:8/8 license:16/8 log_level:24 log_s
     attach_prog_fd:112 core_relo_cnt:116 fd_array:120/8 core_relos:128/8 core_relo_rec_size:136
     log_true_size:140 prog_token_fd:144"""
 _OBJ = "pathname:0/8 bpf_fd:8 file_flags:12"
-_ATTACH = "target_fd:0 attach_bpf_fd:4 attach_type:8 attach_flags:12 replace_bpf_fd:16"
+_ATTACH = (
+    "target_fd:0 attach_bpf_fd:4 attach_type:8 attach_flags:12 replace_bpf_fd:16 relative_fd:20 expected_revision:24/8"
+)
 _TEST = """prog_fd:0 retval:4 data_size_in:8 data_size_out:12 data_in:16/8 data_out:24/8 repeat:32 duration:36
     ctx_size_in:40 ctx_size_out:44 ctx_in:48/8 ctx_out:56/8 flags:64 cpu:68 batch_size:72"""
 _ID = "start_id:0 next_id:4 open_flags:8"
 _OBJ_INFO = "bpf_fd:0 info_len:4 info:8/8"
 _QUERY = """target_fd:0 attach_type:4 query_flags:8 attach_flags:12 prog_ids:16/8 prog_cnt:24
-    prog_attach_flags:32/8"""
+    prog_attach_flags:32/8 link_ids:40/8 link_attach_flags:48/8 revision:56/8"""
 _RAW_TP = "name:0/8 prog_fd:8 raw_cookie:16/8"
 _BTF_LOAD = (
     "btf:0/8 btf_log_buf:8/8 btf_size:16 btf_log_size:20 btf_log_level:24 log_true_size:28 btf_flags:32 btf_token_fd:36"
@@ -63,7 +65,7 @@ _TASK_FD = "pid:0 fd:4 flags:8 buf_len:12 buf:16/8 prog_id:24 fd_type:28 probe_o
 _LINK = """prog_fd:0 target_fd:4 attach_type:8 flags:12 target_btf_id:16 iter_info:16/8 iter_info_len:24
     bpf_cookie:16/8 kprobe_flags:16 cnt:20 syms:24/8 addrs:32/8 cookies:40/8 tracing_cookie:24/8
     path:16/8 offsets:24/8 ref_ctr_offsets:32/8 uprobe_cookies:40/8 uprobe_cnt:48 uprobe_flags:52 uprobe_pid:56 path_fd:60
-    multi_ids:16/8 multi_cookies:24/8 multi_cnt:32"""
+    multi_ids:16/8 multi_cookies:24/8 multi_cnt:32 link_relative_fd:16 link_revision:24/8"""
 _LINK_UPDATE = "link_fd:0 new_prog_fd:4 flags:8 old_prog_fd:12"
 _LINK_FD = "link_fd:0 flags:4"
 _STATS = "type:0"
@@ -131,15 +133,15 @@ LAYOUTS: dict[int, Layout] = {
     ),
     6: _layout(_OBJ, ("4.15", 16), ("4.4", 12)),
     7: _layout(_OBJ, ("4.15", 16), ("4.4", 12)),
-    8: _layout(_ATTACH, ("5.6", 20), ("4.10", 16)),
-    9: _layout(_ATTACH, ("4.10", 12)),
+    8: _layout(_ATTACH, ("6.6", 32), ("5.6", 20), ("4.10", 16)),
+    9: _layout(_ATTACH, ("6.6", 32), ("4.10", 12)),
     10: _layout(_TEST, ("5.18", 76), ("5.10", 72), ("5.2", 64), ("4.12", 40)),
     11: _layout(_ID, ("4.13", 8)),
     12: _layout(_ID, ("4.13", 8)),
     13: _layout(_ID, ("4.13", 4)),
     14: _layout(_ID, ("4.15", 12), ("4.13", 4)),
     15: _layout(_OBJ_INFO, ("4.13", 16)),
-    16: _layout(_QUERY, ("6.0", 40), ("4.15", 28)),
+    16: _layout(_QUERY, ("6.6", 64), ("6.0", 40), ("4.15", 28)),
     17: _layout(_RAW_TP, ("6.10", 24), ("4.17", 12)),
     18: _layout(_BTF_LOAD, ("6.9", 40), ("6.4", 32), ("4.18", 28)),
     19: _layout(_ID, ("4.18", 4)),

@@ -26,7 +26,7 @@ from bpf.face import (
     XdpAttach,
 )
 from bpf.perf_face import PerfEventInfo
-from bpf.syscall import cgroup, sockmap
+from bpf.syscall import cgroup, device, sockmap
 from bpf.syscall.attr import Call
 from bpf.syscall.cgroup import make_cgroup_link
 from bpf.syscall.iter import iter_request
@@ -201,6 +201,8 @@ def link_create(call: Call) -> int:
         return _netns_link(call, prog)
     if prog.type == uapi.BPF_PROG_TYPE_XDP:
         return _xdp_link(call, prog)
+    if prog.type == device.PROGRAM_TYPE:
+        return publish(call, device.make_link(call, prog), "bpf_link")
     raise KernelError(EINVAL)
 
 
@@ -302,9 +304,12 @@ def prog_attach(call: Call) -> int:
     """BPF_PROG_ATTACH: cgroups, sockmaps, flow dissectors."""
     call.check()
     attr = call.attr
-    if attr.attach_flags & ~ATTACH_FLAGS:
-        raise KernelError(EINVAL)
     prog_type = _attachable(call, attr.attach_type)
+    ordered = prog_type == device.PROGRAM_TYPE  # bpf_mprog_supported()
+    if attr.attach_flags & ~(device.MPROG_FLAGS if ordered else ATTACH_FLAGS):
+        raise KernelError(EINVAL)
+    if not ordered and (attr.relative_fd or attr.expected_revision):
+        raise KernelError(EINVAL)
     prog = prog_of_fd(call.bpf, attr.signed("attach_bpf_fd"))
     if prog.type != prog_type:
         raise KernelError(EINVAL)
@@ -315,6 +320,8 @@ def prog_attach(call: Call) -> int:
     lsm = prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_CGROUP
     if prog_type in CGROUP_TYPES or lsm:
         return cgroup.attach(call, prog)
+    if ordered:
+        return device.attach(call, prog)
     if prog_type in sockmap.PROGRAM_TYPES:
         return sockmap.attach(call, prog)
     if prog_type == uapi.BPF_PROG_TYPE_FLOW_DISSECTOR:
@@ -340,6 +347,10 @@ def prog_detach(call: Call) -> int:
     call.check()
     attr = call.attr
     prog_type = _attachable(call, attr.attach_type)
+    if prog_type == device.PROGRAM_TYPE:
+        return device.detach(call)
+    if attr.relative_fd or attr.expected_revision:
+        raise KernelError(EINVAL)
     if prog_type == uapi.BPF_PROG_TYPE_FLOW_DISSECTOR:
         return _netns_detach(call, prog_type)
     if prog_type in sockmap.PROGRAM_TYPES:
@@ -379,6 +390,8 @@ def prog_query(call: Call) -> int:
     if attr.query_flags & ~uapi.BPF_F_QUERY_EFFECTIVE:
         raise KernelError(EINVAL)
     prog_type = _attachable(call, attr.attach_type)
+    if prog_type == device.PROGRAM_TYPE:
+        return device.query(call)
     if prog_type in (uapi.BPF_PROG_TYPE_FLOW_DISSECTOR, uapi.BPF_PROG_TYPE_SK_LOOKUP):
         return _netns_query(call)
     if prog_type in sockmap.PROGRAM_TYPES and call.version.at_least("5.17"):

@@ -41,6 +41,8 @@ FIELDS: dict[int, dict[str, tuple[int, int]]] = {
     uapi.BPF_LINK_TYPE_PERF_EVENT: {"event_type": (16, 4)},
     uapi.BPF_LINK_TYPE_NETNS: {"netns_ino": (16, 4), "attach_type": (20, 4)},
     uapi.BPF_LINK_TYPE_XDP: {"ifindex": (16, 4)},
+    uapi.BPF_LINK_TYPE_TCX: {"ifindex": (16, 4), "attach_type": (20, 4)},
+    uapi.BPF_LINK_TYPE_NETKIT: {"ifindex": (16, 4), "attach_type": (20, 4)},
     uapi.BPF_LINK_TYPE_KPROBE_MULTI: {
         "addrs": (16, 8),
         "count": (24, 4),

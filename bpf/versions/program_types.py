@@ -255,9 +255,16 @@ declare(
     packets="write",
     unclone="TC_ACT_SHOT",
     traits="ld_abs",
+    attach="TCX_INGRESS@6.6 TCX_EGRESS@6.6 NETKIT_PRIMARY@6.7 NETKIT_PEER@6.7",
     sections="""
+        tc/ingress     TCX_INGRESS
+        tc/egress      TCX_EGRESS
+        tcx/ingress    TCX_INGRESS
+        tcx/egress     TCX_EGRESS
         tc
         classifier
+        netkit/primary NETKIT_PRIMARY
+        netkit/peer    NETKIT_PEER
     """,
     missing="bpf_clone_redirect of real packets, other queueing disciplines",
 )

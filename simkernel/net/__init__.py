@@ -38,7 +38,7 @@ from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, Nexthop, Rou
 from simkernel.net.core.registry import dev_change_flags, run_linkwatch, store
 from simkernel.net.core.rules import Flow
 from simkernel.net.core.state import Network
-from simkernel.net.devices import dummy, loopback, sim_eth, veth
+from simkernel.net.devices import dummy, loopback, netkit, sim_eth, veth
 from simkernel.net.devices.sim_eth import ETH0_ADDRESS, ETH0_PREFIX, GATEWAY, GATEWAY_MAC, inject
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import (
@@ -79,7 +79,7 @@ from simkernel.net.ipv6 import udp as udp6
 from simkernel.net.ipv6 import udplite as udplite6
 from simkernel.net.ipv6.route import route_input as route_input6
 from simkernel.net.ipv6.route import route_output as route_output6
-from simkernel.net.netlink import genetlink, link_kinds, sock_diag, tc, tunnel_kinds, udp_tunnel_kinds
+from simkernel.net.netlink import genetlink, link_kinds, netkit_kind, sock_diag, tc, tunnel_kinds, udp_tunnel_kinds
 from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.netlink.announce import Announcer
 from simkernel.net.packet import af_packet
@@ -95,9 +95,9 @@ from simkernel.net.xdp import xsk
 
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
-    device, datagram, lwtunnel, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp, udplite,
+    device, datagram, lwtunnel, neighbour, loopback, veth, netkit, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp, udplite,
     raw, ping, tcp, tcp_abort, tcp_input, tcp_keepalive, tcp_timer, af_inet, af_packet, packet_fanout, packet_mapping, packet_receive, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt, socketcall,
-    netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
+    netlink_sock, link_kinds, netkit_kind, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
     af_inet6, ip_tunnel, ip_gre, ipip, vxlan, geneve, tunnel_kinds, udp_tunnel_kinds,
 )  # fmt: skip
 
@@ -112,7 +112,13 @@ def install(k: NetKernel) -> None:
     k.net = Network(k.random, k.seed, Charges(layout_of(k.types), k.version))
     k.net.backlog_napi = k.new("struct napi_struct").addr
     k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
-    k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy(), "vxlan": vxlan.Vxlan(k), "geneve": geneve.Geneve(k)}
+    k.net.kinds = {
+        "veth": veth.Veth(k),
+        "dummy": dummy.Dummy(),
+        "netkit": netkit.Netkit(k),
+        "vxlan": vxlan.Vxlan(k),
+        "geneve": geneve.Geneve(k),
+    }
     for kind, xmit, ethernet in ip_tunnel.KINDS:
         k.net.kinds[kind] = ip_tunnel.TunnelKind(kind, xmit, ethernet)
     k.net.solicitors = {AF_INET: arp.Arp(k), AF_INET6: ndisc.Ndisc(k)}

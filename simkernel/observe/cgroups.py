@@ -16,6 +16,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.cgroup import group_gone, is_err_value, run_cgroup
+from bpf.device_face import Device
 from bpf.helpers import signed
 from bpf.packet.skbuff import KernelStruct
 from simkernel.fs.cgroup import Cgroup
@@ -105,6 +106,7 @@ class CgroupNet(_Base, NetPrograms):
 
     def device_gone(self, dev: NetDevice) -> None:
         self.devices.device_gone(dev)
+        self.bpf.devices.gone(Device(dev.addr, dev.ifindex))
 
     def xdp_shown(self, dev: NetDevice) -> tuple[int, bool]:
         return self.devices.shown(dev)

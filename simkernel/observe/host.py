@@ -36,6 +36,7 @@ from simkernel.observe.iterators import Iterators
 from simkernel.observe.multi import MultiProbes
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.sockets import Sockets
+from simkernel.observe.tcx import DeviceHooks
 from simkernel.observe.walks import KernelWalks
 from simkernel.observe.within import ProbesWithin
 from simkernel.observe.xdp import XdpPrograms
@@ -89,6 +90,7 @@ class Host(BpfSide):
         self.iterators = Iterators(k, self.bpf)
         self.sockets = Sockets(k)
         self.xdp = XdpPrograms(k, self.bpf)
+        self.device_hooks = DeviceHooks(k, self.bpf)
         self._need_resched = TRACE_FLAG_NEED_RESCHED | (
             TRACE_FLAG_PREEMPT_RESCHED if k.arch.traces.folded_resched else 0
         )

@@ -14,10 +14,9 @@ from simkernel.net.core.skb import Skb
 
 
 class TcClassifier:
-    """The program of a filter."""
+    """The program of a filter, or of a device: who makes it holds the program."""
 
     def __init__(self, prog: BpfProg) -> None:
-        prog.get()
         self.prog, self.id, self.tag = prog, prog.id, prog.tag
 
     def run(self, skb: Skb, ingress: bool) -> int:
@@ -43,6 +42,7 @@ def classifier_of_fd(bpf: Bpf, fd: int) -> TcClassifier:
     prog = prog_of_fd(bpf, fd)
     if prog.type != uapi.BPF_PROG_TYPE_SCHED_CLS:
         raise KernelError(EINVAL, "no classifier")
+    prog.get()
     return TcClassifier(prog)
 
 

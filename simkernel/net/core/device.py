@@ -47,7 +47,7 @@ def device_named(net: Net, name: str) -> NetDevice | None:
 def __dev_queue_xmit(k: NetKernel, skb: int, sb_dev: int) -> Body:
     """Give a frame to its device; ends by running the receive softirq when lo made one pending."""
     packet = k.net.skbs[skb]
-    if k.net.clsact and not (yield from handle_egress(k, packet)):
+    if (k.net.clsact or k.net.tcx) and not (yield from handle_egress(k, packet)):
         return 0
     k.trace("net_dev_queue", skb)
     qdisc = packet.device.qdisc
@@ -175,7 +175,7 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
             return 0
         if k.net.packet:
             heard = yield from deliver_to_taps(k, packet, None)
-        goes_on = (yield from handle_ingress(k, packet)) if k.net.clsact else True
+        goes_on = (yield from handle_ingress(k, packet)) if k.net.clsact or k.net.tcx else True
     if not goes_on:
         return 0
     if k.net.packet:

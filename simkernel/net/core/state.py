@@ -16,7 +16,7 @@ from simkernel.fs.inode import File
 from simkernel.kernel.task import Task
 from simkernel.net.core.announce import Announcements
 from simkernel.net.core.charges import Charges
-from simkernel.net.core.clsact import Clsact
+from simkernel.net.core.clsact import Classifier, Clsact
 from simkernel.net.core.families import Reply, Solicitor
 from simkernel.net.core.fragments import Fragments
 from simkernel.net.core.message import Message
@@ -102,6 +102,8 @@ class Network(NetTables):
         self.replies: dict[int, Reply] = {}  # by the length of an address
         self.kinds: dict[str, LinkKind] = {}  # of devices that can be made
         self.clsact: dict[int, Clsact] = {}  # by the address of struct net_device
+        # programs of bpf(2), by that address and whether they are on the way in; since 6.6
+        self.tcx: dict[tuple[int, bool], list[Classifier]] = {}
         self.attach_filter: Callable[[int], Filter] | None = None  # the program behind a descriptor, where there is BPF
         # The machine's own count of what happened, to compare observers with: see docs.
         self.counters: dict[str, int] = {"dropped": 0, "received": 0, "transmitted": 0, "bytes_sent": 0}

@@ -20,7 +20,7 @@ from arch.abi.rtnetlink import RTN_LOCAL, RTN_UNICAST
 from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
 from simkernel.kernel.face import Steps
-from simkernel.net.core.clsact import Filter
+from simkernel.net.core.clsact import Classifier, Filter
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.programs import Redirected
 from simkernel.net.core.skb import Dst, Skb
@@ -29,16 +29,13 @@ from simkernel.net.core.xdp import replace_frame
 from simkernel.net.face import NetKernel
 
 OPCODES = (TC_ACT_OK, TC_ACT_SHOT, TC_ACT_STOLEN, TC_ACT_TRAP, TC_ACT_REDIRECT, TC_ACT_UNSPEC)
+TCX_ACTIONS = (TC_ACT_OK, TC_ACT_SHOT, TC_ACT_REDIRECT)
 
 
 def _classify(k: NetKernel, filters: list[Filter], packet: Skb, ingress: bool) -> Steps[int]:
     """tcf_classify() and cls_bpf_classify() (`yield from`)."""
     for each in filters:
-        answer = each.classifier.run(packet, ingress)
-        for copy in k.net.programs.take_copies():
-            yield from _send_copy(k, packet, copy)
-        if ingress and (chosen := k.net.socks.get(packet.get("sk"))) is not None and chosen is not packet.sk:
-            packet.assigned = chosen
+        answer = yield from _ask(k, each.classifier, packet, ingress)
         if each.direct:
             if answer in OPCODES and answer != TC_ACT_UNSPEC:
                 return answer
@@ -47,21 +44,46 @@ def _classify(k: NetKernel, filters: list[Filter], packet: Skb, ingress: bool) -
     return TC_ACT_UNSPEC
 
 
+def _ask(k: NetKernel, program: Classifier, packet: Skb, ingress: bool) -> Steps[int]:
+    """What a program says of a packet; the copies that it made go (`yield from`)."""
+    answer = program.run(packet, ingress)
+    for copy in k.net.programs.take_copies():
+        yield from _send_copy(k, packet, copy)
+    if ingress and (chosen := k.net.socks.get(packet.get("sk"))) is not None and chosen is not packet.sk:
+        packet.assigned = chosen
+    return answer
+
+
+def _tcx_run(k: NetKernel, programs: list[Classifier], packet: Skb, ingress: bool) -> Steps[int]:
+    """tcx_run(): up to the first that does not ask for the next one; what it says is an action, or asks for filters (`yield from`)."""
+    answer = TC_ACT_UNSPEC
+    for each in programs:
+        answer = yield from _ask(k, each, packet, ingress)
+        if answer != TC_ACT_UNSPEC:
+            break
+    return answer if answer in TCX_ACTIONS else TC_ACT_UNSPEC
+
+
+def _run(k: NetKernel, packet: Skb, ingress: bool) -> Steps[int]:
+    """Programs of bpf(2), then filters (`yield from`)."""
+    address, action = packet.device.addr, TC_ACT_UNSPEC
+    programs, found = k.net.tcx.get((address, ingress)), k.net.clsact.get(address)
+    if programs:
+        action = yield from _tcx_run(k, programs, packet, ingress)
+    if action == TC_ACT_UNSPEC and found is not None and found.way(ingress):
+        action = yield from _classify(k, found.way(ingress), packet, ingress)
+    return action
+
+
 def handle_ingress(k: NetKernel, packet: Skb) -> Steps[bool | None]:
     """sch_handle_ingress(): True if the packet goes on up the stack, None if it begins anew by another device (`yield from`)."""
-    found = k.net.clsact.get(packet.device.addr)
-    if found is None or not found.ingress:
-        return True
-    action = yield from _classify(k, found.ingress, packet, True)
+    action = yield from _run(k, packet, True)
     return (yield from _act(k, packet, action, SKB_DROP_REASON_TC_INGRESS))
 
 
 def handle_egress(k: NetKernel, packet: Skb) -> Steps[bool]:
     """sch_handle_egress(): True if the packet goes on to its device (`yield from`)."""
-    found = k.net.clsact.get(packet.device.addr)
-    if found is None or not found.egress:
-        return True
-    action = yield from _classify(k, found.egress, packet, False)
+    action = yield from _run(k, packet, False)
     return bool((yield from _act(k, packet, action, SKB_DROP_REASON_TC_EGRESS)))
 
 

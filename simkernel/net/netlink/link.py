@@ -126,6 +126,7 @@ Maker = Callable[[Wanted], NetDevice]
 Changer = Callable[[Wanted, NetDevice], None]
 MAKERS: dict[str, Maker] = {}  # kind -> newlink(), which registers the device
 CHANGERS: dict[str, Changer] = {}  # kind -> changelink()
+KIND_SINCE: dict[str, str] = {}  # kinds that not all versions have
 Check = Callable[[Wanted], None]
 CHECKS: dict[str, tuple[policy.Policy, Check]] = {}  # kind -> policy and validate() of what is asked of it
 MasterChange = Callable[[NetKernel, NetDevice, NetDevice | None], None]
@@ -390,7 +391,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
             raise KernelError(ENODEV)
         _change_group(k, wire, net, flags, change, attributes)
         return
-    if kind not in MAKERS:
+    if kind not in MAKERS or k.version.before(KIND_SINCE.get(kind, "3.18")):
         raise Refusal(EOPNOTSUPP, "Unknown device type")
     _create(wanted, kind)
 

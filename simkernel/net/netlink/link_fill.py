@@ -102,6 +102,7 @@ SECONDS6 = (
 )
 IF_RA_MANAGED, IF_READY = 0x40, 0x80000000
 TSO_MAX_SEGS = 65535
+QDISC_LATE = "6.9"  # what is read under RCU stands last
 
 Info = Callable[[NetKernel, Wire, NetDevice], bytes]
 INFO: dict[str, Info] = {}  # kind -> what stands in IFLA_INFO_DATA
@@ -137,7 +138,8 @@ def link(
     new_index: int = 0, down: bool = False,
 ) -> bytes:  # fmt: skip
     """struct ifinfomsg and its attributes."""
-    flags = dev_get_flags(dev)
+    flags, late = dev_get_flags(dev), k.version.at_least(QDISC_LATE)
+    qdisc, places = wire.text(IFLA_QDISC, qdisc_name(dev)), wire.attribute(IFLA_MAP, bytes(24 + 8))
     head = wire.pack(IFINFOMSG, AF_UNSPEC, dev.hardware_type, dev.ifindex, flags, change)
     state = dev.operstate if flags & IFF_UP else IF_OPER_DOWN
     out = [
@@ -152,24 +154,30 @@ def link(
         wire.u32(IFLA_TSO_MAX_SEGS, TSO_MAX_SEGS) if k.version.at_least("5.19") else b"",
         wire.u32(IFLA_NUM_RX_QUEUES, dev.queues[1]),
         wire.u32(IFLA_MASTER, dev.master.ifindex) if dev.master is not None else b"",
-        wire.u8(IFLA_CARRIER, int(dev.carrier)), wire.text(IFLA_QDISC, qdisc_name(dev)),
+        wire.u8(IFLA_CARRIER, int(dev.carrier)), b"" if late else qdisc,
         wire.text(IFLA_IFALIAS, dev.alias) if dev.alias else b"",
         wire.u32(IFLA_CARRIER_CHANGES, dev.carrier_changes), wire.u32(IFLA_CARRIER_UP_COUNT, dev.carrier_changes // 2),
         wire.u32(IFLA_CARRIER_DOWN_COUNT, (dev.carrier_changes + 1) // 2), wire.u8(IFLA_PROTO_DOWN, int(dev.proto_down)),
         wire.u32(IFLA_EVENT, event) if event else b"",
-        wire.attribute(IFLA_MAP, bytes(24 + 8)),
+        b"" if late else places,
         wire.attribute(IFLA_ADDRESS, dev.mac), wire.attribute(IFLA_BROADCAST, dev.broadcast),
     ]  # fmt: skip
     if not mask & RTEXT_FILTER_SKIP_STATS:
         counts = statistics(dev)
         out.append(wire.attribute(IFLA_STATS64, wire.pack("25Q", *counts)))
         out.append(wire.attribute(IFLA_STATS, wire.pack("24I", *(c & 0xFFFFFFFF for c in counts[:24]))))
-    out += [wire.attribute(IFLA_XDP, xdp_attributes(k, wire, dev)), _linkinfo(k, wire, dev), _netns(k, wire, dev)]
+    out += [wire.attribute(IFLA_XDP, xdp_attributes(k, wire, dev)), _linkinfo(k, wire, dev)]
+    if not late:
+        out.append(_netns(k, wire, dev))
     if gone_to is not None:
         out += [wire.u32(IFLA_NEW_NETNSID, id_of(k, dev.net, gone_to)), wire.u32(IFLA_NEW_IFINDEX, new_index)]
     if dev.permanent_mac:
         out.append(wire.attribute(IFLA_PERM_ADDRESS, dev.permanent_mac))
+    if late:
+        out += [_netns(k, wire, dev), qdisc]
     out.append(wire.attribute(IFLA_AF_SPEC, af_spec(wire, k, dev)))
+    if late:
+        out.append(places)
     if dev.altnames:
         out.append(wire.nested(IFLA_PROP_LIST, b"".join(wire.text(IFLA_ALT_IFNAME, name) for name in dev.altnames)))
     return head + b"".join(out)

@@ -21,11 +21,11 @@ def _dummy(wanted: Wanted) -> NetDevice:
     return dev
 
 
-def _peer(wanted: Wanted) -> Wanted:
-    """VETH_INFO_PEER: a struct ifinfomsg and attributes of its own."""
-    raw = wanted.data.get(VETH_INFO_PEER)
+def peer_of(wanted: Wanted, attribute: int, names: str) -> Wanted:
+    """The other end of a pair (VETH_INFO_PEER): a struct ifinfomsg and attributes of its own."""
+    raw = wanted.data.get(attribute)
     if raw is None:
-        return replace(wanted, net=wanted.source, name="veth%d", ifindex=0, flags=0, change=0, attributes={})
+        return replace(wanted, net=wanted.source, name=names, ifindex=0, flags=0, change=0, attributes={})
     if len(raw) < IFINFOMSG_SIZE:
         raise KernelError(EINVAL)
     wire, given = wanted.wire, wanted.wire.attributes(raw[IFINFOMSG_SIZE:])
@@ -34,7 +34,7 @@ def _peer(wanted: Wanted) -> Wanted:
         net = net_of_pid(wanted.k, wire.number(given[IFLA_NET_NS_PID]))
     elif IFLA_NET_NS_FD in given:
         net = net_of_fd(wanted.k, wire.number(given[IFLA_NET_NS_FD]))
-    name, index = string(given.get(IFLA_IFNAME)) or "veth%d", wire.number(raw[4:8])
+    name, index = string(given.get(IFLA_IFNAME)) or names, wire.number(raw[4:8])
     return replace(
         wanted, net=net, name=name, ifindex=index, flags=wire.number(raw[8:12]), change=wire.number(raw[12:16]), attributes=given
     )  # fmt: skip
@@ -42,7 +42,7 @@ def _peer(wanted: Wanted) -> Wanted:
 
 def _veth(wanted: Wanted) -> NetDevice:
     """veth_validate(), veth_newlink(): the other end first.  EINVAL."""
-    other = _peer(wanted)
+    other = peer_of(wanted, VETH_INFO_PEER, "veth%d")
     for end in (wanted, other):
         mtu = end.attributes.get(IFLA_MTU)
         if mtu is not None and not ETH_MIN_MTU <= end.wire.number(mtu) <= ETH_MAX_MTU:

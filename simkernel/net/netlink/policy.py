@@ -12,7 +12,7 @@ from enum import IntEnum
 from arch.abi import rtnetlink as rt
 from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.if_link import IFLA_XDP
-from arch.abi.limits import S32_MAX
+from arch.abi.limits import S32_MAX, U32_MAX
 from arch.abi.lwtunnel import (
     LWT_BPF_IN,
     LWT_BPF_OUT,
@@ -59,7 +59,7 @@ class Rule:
     kind: Kind
     size: int = 0
     least: int = 0  # NLA_POLICY_MIN(): the smallest value
-    most: int = 0xFFFFFFFF
+    most: int = U32_MAX
     strict: bool = False  # strict_start_type: exactly as long as its kind
     since: str = ""  # the version that has the row
 
@@ -110,7 +110,7 @@ def _wrong(wire: Wire, rule: Rule, value: bytes) -> tuple[int, str] | None:
         or (kind is Kind.NESTED and 0 < size < NLA_HDRLEN)
     ):
         return ERANGE, WRONG_FORM
-    if rule.least and not rule.least <= wire.number(value, width) <= rule.most:
+    if (rule.least or rule.most != U32_MAX) and not rule.least <= wire.number(value, width) <= rule.most:
         return ERANGE, "integer out of range"
     return None
 

@@ -5,6 +5,7 @@ programs/irqs.c about saved interrupt flags, programs/locks.c about resilient lo
 programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, and places of arenas,
 programs/aroundmany.c about programs around functions, sessions, many at once, and which programs may sleep,
 programs/caches.c about iterators over the slab's caches,
+programs/tcx.c about programs of devices, in an order that they choose, and netkit pairs,
 programs/missedreturns.c about calls that links to many functions miss,
 programs/perflinks.c about links to perf events and about hits that probes miss within programs.
 """
@@ -47,6 +48,13 @@ ASKED = [
     ("aroundmany", "7.2", ["multi"]),
     ("aroundmany", "7.2", ["session"]),
     ("caches", "7.2", []),
+    ("tcx", "6.1", ["links"]),
+    ("tcx", "6.12", ["links"]),
+    ("tcx", "6.12", ["netkit"]),
+    ("tcx", "7.2", ["programs"]),
+    ("tcx", "7.2", ["refusals"]),
+    ("tcx", "7.2", ["answers"]),
+    ("tcx", "7.2", ["netkit"]),
     ("missedreturns", "6.12", []),
     ("missedreturns", "7.2", []),
     ("perflinks", "6.1", ["misses"]),
