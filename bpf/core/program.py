@@ -518,7 +518,8 @@ class BpfProg(Prog):
         from bpf.jit import compile_program  # only to be shown
 
         verdict = self.verdict
-        return compile_program(self.insns, verdict.subprog_starts or (0,), verdict.stack_depths, verdict.tail_calls)
+        starts = verdict.subprog_starts or (0,)
+        return compile_program(self.insns, starts, verdict.stack_depths, verdict.tail_calls, self.bpf.host.structs)
 
     def symbols(self) -> list[tuple[int, str]]:
         """bpf_prog_kallsyms_add(): address and kallsyms name of each of its functions, the one that is called first last."""

@@ -34,10 +34,18 @@ PUSH = (b"\x53", b"\x41\x55", b"\x41\x56", b"\x41\x57")
 POP = (b"\x5b", b"\x41\x5d", b"\x41\x5e", b"\x41\x5f")
 NOP5 = b"\x0f\x1f\x44\x00\x00"
 TAIL_CALL_OFFSET = 5 + 2 + 1 + 3  # X86_TAIL_CALL_OFFSET: a tail call skips the first instructions of the prologue
-MAX_ENTRIES_AT, POINTERS_AT, BPF_FUNC_AT = 36, 272, 48  # in struct bpf_array, struct bpf_prog
 MAX_PASSES = 20
 ROOM = 64  # for an instruction, before anything is known
 JBE, JE = 0x76, 0x74
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a tail call looks: members of struct bpf_array and struct bpf_prog, in bytes."""
+
+    max_entries: int
+    pointers: int
+    bpf_func: int
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,7 @@ class Function:
     stack_depth: int
     tail_call_reachable: bool  # by a function that it calls
     is_subprog: bool
+    places: Places
 
 
 @dataclass(frozen=True)
@@ -177,10 +186,13 @@ class Pass:
 
     def tail_call_indirect(self) -> bytes:
         """emit_bpf_tail_call_indirect()."""
-        bounds = b"\x89\xd2\x39\x56" + bytes((MAX_ENTRIES_AT,))
+        places = self.function.places
+        bounds = b"\x89\xd2\x39\x56" + bytes((places.max_entries,))
         counting = self.count_tail_call(0)
-        target = b"\x48\x8b\x8c\xd6" + word(POINTERS_AT) + b"\x48\x85\xc9"
-        leap = self.unwind() + b"\x48\x8b\x49" + bytes((BPF_FUNC_AT,)) + b"\x48\x83\xc1" + bytes((TAIL_CALL_OFFSET,))
+        target = b"\x48\x8b\x8c\xd6" + word(places.pointers) + b"\x48\x85\xc9"
+        leap = (
+            self.unwind() + b"\x48\x8b\x49" + bytes((places.bpf_func,)) + b"\x48\x83\xc1" + bytes((TAIL_CALL_OFFSET,))
+        )
         leap += b"\xff\xe1\xcc"
         after = len(leap)
         counting = self.count_tail_call(len(counting) + len(target) + 2 + after)

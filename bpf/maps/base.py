@@ -39,7 +39,7 @@ LOCKED_INNER_SINCE = "6.2"  # d7f5ef653c3d: values of inner maps may have a lock
 
 # struct bpf_map of 6.1 on a 64-bit machine: offset and size of the fields programs may read.  include/linux/bpf.h.
 STRUCT_BPF_MAP_SIZE = 256
-XSK_MAP = 264  # struct xsk_map: where its elements begin
+XSK_BEFORE = 8  # bytes by which the elements of a struct xsk_map begin before those of a struct bpf_array would
 _FIELDS = (
     #  offset  size  field
     (24, 4, "map_type"),

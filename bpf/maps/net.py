@@ -12,7 +12,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import Prog
 from bpf.frames import CpuFrames, FrameSocket
-from bpf.maps.base import XSK_MAP, BpfMap, refuse, roundup_pow_of_two
+from bpf.maps.base import XSK_BEFORE, BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.rows import map_type
 
 MAX_QUEUE = 16384  # of a CPU map, in frames
@@ -289,14 +289,17 @@ class XskMap(_EmptyArray):
             raise refuse(EINVAL)
         if attr.map_flags & ~DEV_CREATE_FLAGS:
             raise refuse(EINVAL)
-        self.address = self.allocate(XSK_MAP + 8 * self.max_entries, 64)  # programs read their elements themselves
+        self.elements = self.array_size - XSK_BEFORE
+        self.address = self.allocate(
+            self.elements + 8 * self.max_entries, 64
+        )  # programs read their elements themselves
         self.sockets: dict[int, FrameSocket] = {}
 
     def _index(self, key: bytes) -> int:
         return int.from_bytes(key[:4], self.mem.byteorder)
 
     def _store(self, index: int, address: int) -> None:
-        self.mem.write_uint(self.address + XSK_MAP + 8 * index, 8, address)
+        self.mem.write_uint(self.address + self.elements + 8 * index, 8, address)
 
     def lookup(self, key: bytes) -> int:
         """xsk_map_lookup_elem(): a struct xdp_sock."""

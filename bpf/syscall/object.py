@@ -7,6 +7,7 @@ from bisect import bisect_right
 from arch.abi.errno import E2BIG, EACCES, EBADF, EBADFD, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.limits import INT_MAX
+from arch.abi.version import newest
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import BTF_KEPT, KERNEL_BTF_ID, Bpf, BtfObject, IdTable, Object
@@ -21,7 +22,7 @@ from bpf.syscall.attr import Call, check_token, file_mode, new_map_fd, prog_fd
 from bpf.syscall.info import Info, begin, end, give, give_text, sized
 from bpf.syscall.link_info import link_info
 from bpf.verifier.log.log import cut, log_is_valid
-from bpf.verifier.rewrite.dump import dump
+from bpf.verifier.rewrite.dump import AX_SHOWN, dump
 from bpf.versions.verifier_rules import rules_of
 
 REOPENED_LINK = "bpf-link"  # bpf_link_new_fd(); who makes a link has a "bpf_link"
@@ -385,7 +386,7 @@ def _far_call(call: Call, prog: BpfProg, index: int) -> Insn:
 
 def _give_xlated(call: Call, info: Info, prog: BpfProg) -> None:
     insns = [_far_call(call, prog, index) for index in range(len(prog.insns))]
-    insns = dump(insns, prog.map_infos, True, prog.verdict.subprog_starts)
+    insns = dump(insns, prog.map_infos, True, prog.verdict.subprog_starts, newest(AX_SHOWN, call.version))
     data = encode(insns, call.user.byteorder)
     room, info["xlated_prog_len"] = info["xlated_prog_len"], len(data)
     if room:

@@ -26,7 +26,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
-from arch.abi.version import KernelVersion
+from arch.abi.version import KernelVersion, newest
 from arch.architecture import DEFAULT, get
 from arch.errors import KernelError
 from arch.records import dataclass, field
@@ -301,12 +301,13 @@ def mask(log: str) -> str:
 
 def _xlated(prog: BpfProg) -> str:
     """As recorded: without map ids, helper offsets, random numbers."""
-    from bpf.verifier.rewrite.dump import dump
+    from bpf.verifier.rewrite.dump import AX_SHOWN, dump
 
-    out = bytearray(encode(dump(prog.insns, prog.map_infos, True, prog.verdict.subprog_starts)))
+    ax = newest(AX_SHOWN, prog.bpf.version)
+    out = bytearray(encode(dump(prog.insns, prog.map_infos, True, prog.verdict.subprog_starts, ax)))
     for i in range(0, len(out), 8):
         code, source = out[i], out[i + 1] >> 4
-        random_half = code == 0xB7 and out[i + 1] == 11 and out[i + 8 : i + 10] == b"\x67\x0b"
+        random_half = code == 0xB7 and out[i + 1] == ax and out[i + 8 : i + 10] == bytes((0x67, ax))
         if (code == 0x85 and source != 1) or (code == 0x18 and source in (1, 2)) or random_half:
             out[i + 4 : i + 8] = bytes(4)
     return out.hex()
@@ -318,6 +319,8 @@ def _without_addresses(xlated: str) -> str:
     for i in range(0, len(out) - 8, 8):
         if out[i] == 0x18 and not out[i + 1] >> 4 and out[i + 14 : i + 16] == b"\xff\xff":
             out[i + 4 : i + 8] = out[i + 12 : i + 16] = bytes(4)
+        if out[i] == 0xB7 and out[i + 1] == 12 and out[i + 8 : i + 10] == b"\x67\x0c":  # 7.2's AX: a random half
+            out[i + 4 : i + 8] = bytes(4)
     return out.hex()
 
 

@@ -17,7 +17,7 @@ from bpf import uapi
 from bpf.core.program import BpfProg
 from bpf.isa.insn import BPF_PSEUDO_CALL, Insn
 from bpf.maps.array import ArrayMap, FdArrayMap
-from bpf.maps.base import STRUCT_BPF_MAP_SIZE, XSK_MAP, BpfMap
+from bpf.maps.base import STRUCT_BPF_MAP_SIZE, XSK_BEFORE, BpfMap
 from bpf.maps.net import XskMap
 from bpf.maps.storage import CgroupStorageMap
 from bpf.run.interpreter import BPF_FRAME_SIZE, Program, Registers
@@ -212,7 +212,8 @@ def _map_ranges(found: BpfMap, special: set[int]) -> list[tuple[int, int]]:
         own = found.of_this_cpu(address)
         return [(own, own + found.value_size)]
     if isinstance(found, XskMap):  # a lookup is part of the program
-        return [(found.address + XSK_MAP, found.address + XSK_MAP + found.max_entries * 8)]
+        start = found.address + found.array_size - XSK_BEFORE
+        return [(start, start + found.max_entries * 8)]
     return []
 
 

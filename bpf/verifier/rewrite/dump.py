@@ -16,6 +16,7 @@ from bpf.isa.insn import (
     BPF_PSEUDO_FUNC,
     BPF_PSEUDO_MAP_FD,
     BPF_PSEUDO_MAP_VALUE,
+    BPF_REG_AX,
     BPF_ST,
     BPF_STX,
     BPF_TAIL_CALL,
@@ -25,6 +26,8 @@ from bpf.verifier.api import MapInfo
 from bpf.verifier.rewrite.emit import s16, s32
 
 BPF_FUNC_TAIL_CALL = 12
+# The number of the register that only rewritten programs have, as user space sees it: since 7.2 R11 is a function's arguments on the stack.
+AX_SHOWN = (("7.2", BPF_REG_AX + 1), (None, BPF_REG_AX))
 
 
 def _map_value_offset(map_: MapInfo, address: int) -> int | None:
@@ -56,11 +59,15 @@ def _dump_call(insn: Insn, index: int, subprogs: Mapping[int, int], raw_ok: bool
 
 
 def dump(
-    insns: Sequence[Insn], used_maps: Sequence[MapInfo] = (), raw_ok: bool = True, subprog_starts: Sequence[int] = ()
+    insns: Sequence[Insn],
+    used_maps: Sequence[MapInfo] = (),
+    raw_ok: bool = True,
+    subprog_starts: Sequence[int] = (),
+    ax: int = BPF_REG_AX,
 ) -> list[Insn]:
     """What BPF_OBJ_GET_INFO_BY_FD gives as xlated_prog_insns.
 
-    `raw_ok`: the caller may see kernel addresses (kptr_restrict); else calls show 0.
+    `raw_ok`: the caller may see kernel addresses (kptr_restrict); else calls show 0.  `ax`: of AX_SHOWN.
     """
     subprogs = {start: number for number, start in enumerate(subprog_starts)} if len(subprog_starts) > 1 else {}
     out = list(insns)
@@ -88,4 +95,12 @@ def dump(
                     out[i + 1] = out[i + 1].replace(imm=s32(offset))
             i += 1
         i += 1
-    return out
+    return out if ax == BPF_REG_AX else [_renumbered(insn, ax) for insn in out]
+
+
+def _renumbered(insn: Insn, ax: int) -> Insn:
+    """With another number for the register of rewritten programs."""
+    if BPF_REG_AX not in (insn.dst_reg, insn.src_reg):
+        return insn
+    dst, src = (ax if reg == BPF_REG_AX else reg for reg in (insn.dst_reg, insn.src_reg))
+    return insn.replace(dst_reg=dst, src_reg=src)

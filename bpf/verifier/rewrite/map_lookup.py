@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bpf import uapi
 from bpf.isa.callees import CALLEE_NUMBERS
 from bpf.isa.insn import BPF_ADD, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JNE, BPF_LSH, BPF_MUL, Insn
-from bpf.maps.base import XSK_MAP
+from bpf.maps.base import XSK_BEFORE
 from bpf.verifier.api import MapInfo
 from bpf.verifier.rewrite import emit
 
@@ -89,7 +89,7 @@ def _xskmap(map_: MapInfo) -> list[Insn]:
         emit.ldx(4, 0, 2, 0),
         emit.jmp32_imm(BPF_JGE, 0, map_.max_entries, 5),
         emit.alu64_imm(BPF_LSH, 0, 3),
-        emit.add_imm(1, XSK_MAP),
+        emit.add_imm(1, map_.array_size - XSK_BEFORE),
         emit.alu64(BPF_ADD, 0, 1),
         emit.ldx(8, 0, 0, 0),
         emit.ja(1),
