@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.prctl import PR_TSC_ENABLE, PR_TSC_SIGSEGV
+from arch.abi.sched import SCHED_FIFO
 from arch.cpu import Cpu
 from simkernel.kernel.body import Steps
 from simkernel.kernel.cpus import Cpus
@@ -18,6 +19,7 @@ from simkernel.kernel.task import (
     PF_FORKNOEXEC,
     PF_IDLE,
     PF_KTHREAD,
+    PF_NO_SETAFFINITY,
     PF_NOFREEZE,
     TASK_DEAD,
     CurrentTask,
@@ -28,6 +30,8 @@ from simkernel.kernel.tasks import FIRST_USER_PID, Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.thread_area import set_thread_area
 from simkernel.kernel.usercopy import UserCopy
+
+STOP_PRIORITY = 99  # MAX_RT_PRIO - 1: how the class that stops CPUs looks to programs
 
 
 class Threads:
@@ -99,8 +103,16 @@ class Threads:
         ignored = [IGNORED_ACTION] * len(kthreadd.signal.actions)
         kthreadd.signal.actions = ignored  # ignore_signals(): its threads end without being waited for
         for cpu in range(nr_cpus):
-            for name in ("ksoftirqd", "migration"):
-                cpus.wake_new(self.make_kernel_thread(f"{name}/{cpu}", sleeper, kthreadd))
+            for name, priority in (("ksoftirqd", 0), ("migration", STOP_PRIORITY)):
+                task = self.make_kernel_thread(f"{name}/{cpu}", sleeper, kthreadd)
+                task.affinity = 1 << cpu
+                if priority:  # sched_set_stop_task()
+                    task.policy, task.rt_priority = SCHED_FIFO, priority
+                    task.prio = task.normal_prio = STOP_PRIORITY - priority
+                self.mirror.change_flags(task, PF_NO_SETAFFINITY)  # kthread_bind()
+                self.mirror.store_affinity(task)
+                self.mirror.store_prio(task)
+                cpus.wake_new(task)
         cpus.wake_new(init)
         cpus.wake_new(kthreadd)
         tasks.last_pid = max(tasks.last_pid, FIRST_USER_PID - 1)

@@ -30,7 +30,7 @@ from simkernel.kernel.calls.limits import watch_rt_time
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
-from simkernel.kernel.task import Task
+from simkernel.kernel.task import PF_NO_SETAFFINITY, Task
 from simkernel.kernel.weights import weight_of
 
 SETPARAM_POLICY = -1  # sched_setparam(): the policy stays
@@ -119,6 +119,8 @@ def sys_sched_setaffinity(k: KernelFace, pid: int, length: int, mask: int) -> Bo
     """EINVAL, ESRCH, EFAULT, EPERM."""
     raw = k.usercopy.copy_from_user(mask, min(length, k.arch.word))
     task = _target(k, pid)
+    if task.flags & PF_NO_SETAFFINITY:
+        raise KernelError(EINVAL)
     if not _is_own(k, task):
         raise KernelError(EPERM)
     ask(k, "task_setscheduler", task.addr)
