@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from arch.abi.errno import EEXIST, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP
 from arch.abi.limits import U64_MAX
 from arch.cstring import kstrto
 from arch.errors import KernelError
@@ -283,9 +283,11 @@ class Attachments:
             raise KernelError(ENOTSUPP, f"{symbol} has more arguments than registers")
 
     def trampoline(self, symbol: str) -> KernelTrampoline:
-        """bpf_trampoline_get(): the one of this function."""
+        """bpf_trampoline_get(): the one of this function.  EBUSY."""
         found = self.trampolines.get(symbol)
         if found is None:
+            if self.tracing.functions.refused(symbol):  # bpf_arch_text_poke() finds no room for its call
+                raise KernelError(EBUSY, f"{symbol} cannot be traced")
             declared = self.k.text.functions.get(symbol)
             count = 1 if declared is None or declared[2] else len(declared[1].params)
             count = min(count, uapi.MAX_BPF_FUNC_ARGS)

@@ -32,10 +32,12 @@ def main() -> int:
         symbols, _, rest = out.read_bytes().partition(MARK)
         functions, _, blacklist = rest.partition(b"=== blacklist\n")
     letters: defaultdict[str, str] = defaultdict(str)
+    places: dict[str, str] = {}
     for line in symbols.decode().splitlines():
         words = line.split()
         if len(words) == 3:
             letters[words[2]] += words[1]
+            places[words[2]] = words[0]
     twice = {name: found for name, found in letters.items() if len(found) > 1 and found.lower().count("t")}
     keep(f"{kernel}.twice", "".join(f"{name} {found}\n" for name, found in sorted(twice.items())))
     if not only_twice:
@@ -46,6 +48,8 @@ def main() -> int:
         assert traced & letters.keys()
         keep_letters(f"{kernel}.functions", names, letters)
         known = traced | black.keys()
+        same = {places[name] for name in names if name in places} - {places[name] for name in black if name in places}
+        known |= {name for name, place in places.items() if place in same}  # other names of one that can be traced
         others = [name for name, found in letters.items() if "t" in found.lower() and name not in known]
         refused = [*(name for name in others if OURS.match(name)), *black]
         keep_letters(f"{kernel}.refused", [name for name in refused if not name.startswith(PADDING)], letters)
@@ -53,7 +57,10 @@ def main() -> int:
             bases = dict.fromkeys(name for name in (*names, *refused) if not name.startswith(PADDING))
             keep(f"{kernel}.unpadded", "".join(f"{name}\n" for name in bases if PADDING + name not in letters))
         keep(f"{kernel}.blacklist", "".join(f"{name}\n" for name in listed))
-        told = twice.keys() | {name for name in (*names, *refused) if letters[name] in "tT"}
+        told = twice.keys() | {
+            name for name in (*names, *refused) if letters[name] in "tT" and not name.startswith(PADDING)
+        }
+        told |= {PADDING + name for name in told if letters.get(PADDING + name) == letters[name]}
         others = [(name, found) for name, found in letters.items() if name not in told]
         keep(f"{kernel}.others", "".join(f"{name} {found}\n" for name, found in others))
     return 0

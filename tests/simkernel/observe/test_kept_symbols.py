@@ -23,7 +23,7 @@ def rows(m: Machine) -> list[list[str]]:
 # The padding of one function that has several names lies where another is.
 @pytest.mark.parametrize(
     ("arch", "kernel", "count", "lost"),
-    [("x86_64", "6.1", 94_266, 0), ("arm64", "6.1", 50_000, 0), ("s390x", "6.1", 34_000, 0), ("x86_64", "5.10", 105_158, 0), ("x86_64", "7.2", 199_088, 1)],
+    [("x86_64", "6.1", 94_266, 0), ("arm64", "6.1", 50_000, 0), ("s390x", "6.1", 34_000, 0), ("x86_64", "5.10", 105_158, 0), ("x86_64", "7.2", 199_097, 1)],
 )  # fmt: skip
 def test_kallsyms_has_all_symbols_of_the_real_kernel(arch: str, kernel: str, count: int, lost: int) -> None:
     m = simkernel.boot(arch=arch, kernel=kernel)

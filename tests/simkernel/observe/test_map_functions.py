@@ -99,9 +99,10 @@ def test_what_a_map_refuses_a_program_is_an_int(
     assert answer == (upper << 32) + (1 << 32) - E2BIG
 
 
-def test_system_calls_without_arguments_can_be_probed() -> None:
+@pytest.mark.parametrize("kernel", ["5.10", "6.1", "6.12", "7.2"])
+def test_system_calls_without_arguments_can_be_probed(kernel: str) -> None:
     """Their wrappers have several names, of which one is declared."""
-    m = simkernel.boot()
+    m = simkernel.boot(kernel=kernel)
     closed = {name for _, _, name in m.kernel.observer.probe_blacklist()}
     assert not closed & {"__x64_sys_getppid", "__ia32_sys_getppid", "__x64_sys_fork", "__do_sys_getppid"}
     m.session.write_file("/sys/kernel/tracing/kprobe_events", b"p:getting __x64_sys_getppid\n")
