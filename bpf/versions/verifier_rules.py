@@ -272,6 +272,9 @@ class Rules:
     exceptions: bool = since(
         "6.7", "f18b03fabaa9", "programs throw, and a function of theirs may say what that returns"
     )
+    global_throws: bool = since(
+        "7.2", "3d562d35a044", "where a global function may throw, the caller must hold nothing"
+    )
     test_function_sleeps: bool = since("6.2", "5b481acab4ce", "programs at a function made for tests may sleep")
     nodes_looked_at: bool = since("6.16", "9e3e66c553f7", "programs walk through their trees and lists")
     nullable_arguments: bool = since("6.11", "8aeaed21befc", "arguments whose name ends in __nullable may be NULL")

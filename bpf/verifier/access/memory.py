@@ -1,7 +1,6 @@
 """Loads and stores through every kind of pointer, by instructions and by helpers.
 
-check_mem_access(), check_helper_mem_access(), check_mem_size_reg() and the check_*_access() of
-each kind of memory of kernel/bpf/verifier.c.
+check_mem_access(), check_helper_mem_access(), check_mem_size_reg(), check_*_access() of kernel/bpf/verifier.c.
 """
 
 from __future__ import annotations
@@ -579,9 +578,10 @@ def check_mem_reg(env: Env, regno: int, size: int) -> None:
         return
     if saved.type & PTR_MAYBE_NULL:
         reg.value = not_null(saved)
+    size *= -1 if base_type(saved.type) == PTR_TO_STACK else 1  # negative: what was forgotten there will do
     try:
-        check_helper_mem_access(env, regno, size, READ, True, None)
-        check_helper_mem_access(env, regno, size, WRITE, True, None)
+        for access in (READ, WRITE):
+            check_helper_mem_access(env, regno, size, access, True, None)
     finally:
         reg.value = saved
 
@@ -594,7 +594,7 @@ def check_kfunc_mem_size_reg(env: Env, regno: int) -> None:
         reg.value = not_null(saved)
     meta = CallMeta()
     try:
-        check_mem_size_reg(env, regno, READ, True, meta)
-        check_mem_size_reg(env, regno, WRITE, True, meta)
+        for access in (READ, WRITE):
+            check_mem_size_reg(env, regno, access, True, meta)
     finally:
         reg.value = saved

@@ -456,8 +456,10 @@ def check_stack_range_initialized(
     """All bytes a load at a variable offset or a helper may read are there.
 
     A helper may also write them (since 6.14: if its prototype says so), so what it could reach is plain data afterwards.  With meta.raw_mode nothing
-    needs to be there, and the caller records the write.
+    needs to be there, and the caller records the write.  A negative size is that of a function's argument, which may have been forgotten:
+    what its type says is more than it reads.
     """
+    forgotten_ok, size = size < 0, abs(size)
     v = env.regs[regno].value
     frame = env.cur.frames[v.frameno]
     named = env.rules.reads_and_writes_named
@@ -485,7 +487,7 @@ def check_stack_range_initialized(
         meta.regno = regno
         return
     for i in range(low, high + size):
-        _check_byte_initialized(env, frame, v, regno, i, low, size, helper)
+        _check_byte_initialized(env, frame, v, regno, i, low, size, helper, forgotten_ok or helper)
     if not env.rules.stack_grows_when_checked:
         note_stack_depth(env, frame, low)
 
@@ -499,7 +501,7 @@ def _check_no_dynptr(env: Env, frame: FuncState, low: int, size: int) -> None:
 
 
 def _check_byte_initialized(
-    env: Env, frame: FuncState, v: Value, regno: int, i: int, low: int, size: int, helper: bool
+    env: Env, frame: FuncState, v: Value, regno: int, i: int, low: int, size: int, helper: bool, forgotten_ok: bool
 ) -> None:
     at = -i - 1
     spi = at // BPF_REG_SIZE
@@ -512,8 +514,6 @@ def _check_byte_initialized(
     kind = slot.kinds[at % BPF_REG_SIZE]
     if kind == STACK_MISC:
         pass
-    elif kind == STACK_POISON and helper:
-        pass  # it will be written
     elif kind == STACK_ZERO or (kind == STACK_INVALID and env.allow_uninit_stack):
         if helper:
             slot.set_kind(at % BPF_REG_SIZE, STACK_MISC)
@@ -523,6 +523,10 @@ def _check_byte_initialized(
         if helper:
             mark_unknown(env, slot)
             slot.scrub()
+    elif kind == STACK_POISON:
+        if not forgotten_ok:
+            where = f"off {low}+{i - low} size {size}"
+            env.reject(EACCES, f"reading from stack R{regno} {where}, slot poisoned by dead code elimination")
     else:
         _reject_byte(env, v, regno, i, low, size, helper)
     mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)

@@ -1,4 +1,4 @@
-"""Packet pointers that a call may leave worthless: helpers, tail calls and global functions that move the packet."""
+"""What functions do that their callers must know: move the packet, which leaves packet pointers worthless, sleep, throw."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bpf import uapi
 from bpf.helpers.kfunc_rows import rows_of
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL, Insn
 from bpf.verifier.access.slot_objects import invalidate
+from bpf.verifier.calls.exceptions import THROW
 from bpf.verifier.domain.types import (
     DYNPTR_TYPE_SKB,
     DYNPTR_TYPE_SKB_META,
@@ -59,6 +60,11 @@ def function_may_sleep(env: Env, subprog: int) -> bool:
         return proto is not None and proto.might_sleep
 
     return _function_calls(env, subprog, sleeps)
+
+
+def function_may_throw(env: Env, subprog: int) -> bool:
+    """A function throws, itself or through others: mark_subprog_might_throw()."""
+    return _function_calls(env, subprog, lambda insn: env.kfunc_name(insn) == THROW)
 
 
 def _function_calls(env: Env, subprog: int, wanted: Callable[[Insn], bool]) -> bool:

@@ -18,7 +18,12 @@ from bpf.verifier.access.regs import clear_caller_saved_regs, mark_not_init, mar
 from bpf.verifier.access.slot_objects import DYNPTR_LOCAL
 from bpf.verifier.access.trust import in_sleepable
 from bpf.verifier.calls.arg_match import check_subprog_call
-from bpf.verifier.calls.moved_packets import forget_packet_pointers, function_may_sleep, function_moves_packet
+from bpf.verifier.calls.moved_packets import (
+    forget_packet_pointers,
+    function_may_sleep,
+    function_may_throw,
+    function_moves_packet,
+)
 from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS, calls_back_later
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
@@ -49,13 +54,17 @@ from bpf.verifier.paths.loops import widen_since_last_turn
 SetCalleeState = Callable[[Env, FuncState, FuncState, int], None]
 
 
-def check_func_call(env: Env, insn: Insn) -> None:
-    """A call of another function of the program."""
+def check_func_call(env: Env, insn: Insn) -> bool:
+    """A call of another function of the program.  True: it may throw, and this path is the one on which it does."""
     target = env.insn_idx + insn.imm + 1
     subprog = env.find_subprog(target)
     if subprog < 0:
         env.reject(EFAULT, f"verifier bug. No program starts at insn {target}")
     call_subprog(env, insn, subprog, _set_callee_state)
+    if not env.rules.global_throws or not env.is_global(subprog) or not function_may_throw(env, subprog):
+        return False
+    env.push_stack(env.insn_idx + 1, env.insn_idx, False)
+    return True
 
 
 def call_subprog(env: Env, insn: Insn, subprog: int, set_callee_state: SetCalleeState) -> None:
@@ -126,15 +135,15 @@ def _check_held(env: Env, subprog: int) -> None:
         env.verbose("global function calls are not allowed while holding a lock,\n")
         env.reject(EINVAL, "use static function instead")
     if env.rules.sleeping_functions_known:
-        if (held.preempt or held.rcu or not in_sleepable(env)) and function_may_sleep(env, subprog):
+        if (held.preempt or held.rcu or held.irq or not in_sleepable(env)) and function_may_sleep(env, subprog):
             if env.rules.sleepable_place_named:
-                place = (
-                    "rcu_read_lock region"
-                    if held.rcu
-                    else "non-preemptible region"
-                    if held.preempt
-                    else "non-sleepable prog"
+                places = (
+                    (held.rcu, "rcu_read_lock region"),
+                    (held.preempt, "non-preemptible region"),
+                    (held.irq, "IRQ-disabled region"),
+                    (True, "non-sleepable prog"),
                 )
+                place = next(words for there, words in places if there)
                 env.reject(EINVAL, f"sleepable global function {env.subprog_name(subprog)}() called in {place}")
             env.verbose("global functions that may sleep are not allowed in non-sleepable context,\n")
             env.verbose("i.e., in a RCU/IRQ/preempt-disabled section, or in\n")

@@ -264,7 +264,9 @@ def _check_call(env: Env, insn: Insn) -> bool:
     if env.cur.held.lock is not None and (own or (other and not _allowed_under_lock(env, insn))):
         env.reject(EINVAL, "function calls are not allowed while holding a lock")
     if kind == BPF_PSEUDO_CALL:
-        check_func_call(env, insn)
+        if check_func_call(env, insn):
+            _check_nothing_held(env)
+            return True
     elif kind == BPF_PSEUDO_KFUNC_CALL:
         thrown = env.regs[BPF_REG_1].clone()
         check_kfunc_call(env, insn)
@@ -283,6 +285,11 @@ def _check_throw(env: Env, thrown: Reg) -> None:
     if not env.exception_callback:
         env.regs[BPF_REG_1] = thrown
         check_return_code(env, BPF_REG_1)
+    _check_nothing_held(env)
+
+
+def _check_nothing_held(env: Env) -> None:
+    """Where all functions are left at once."""
     if env.cur.held.lock is not None:
         env.reject(EINVAL, "bpf_throw cannot be used inside bpf_spin_lock-ed region")
     if not env.rules.sections_end_with_program:

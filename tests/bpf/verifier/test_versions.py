@@ -205,6 +205,14 @@ def test_lists_and_trees_of_programs_are_what_the_real_ones_are(version):
     assert summary.wrongly_accepted == [] and summary.differences == []
 
 
+# random programs of tests/oracle/function_programs.py, and global functions that throw or sleep where something is held
+def test_what_is_handed_to_functions_is_what_the_real_ones_take():
+    file = read_cases(DATA / "functions_7_2.json.gz")
+    options = Options(KernelVersion.parse("7.2"), log_level=1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == [] and summary.errnos.equal == len(file.rows)
+
+
 # a pointer that may be NULL compared with one that is not, and used where they are equal (twice) and where they differ (twice);
 # these are the real kernels' answers
 @pytest.mark.parametrize("version, answers", [("6.1", (-13, -13, -13, -13)), ("6.12", (0, 0, -13, -13)), ("7.2", (0, 0, -13, -13))])  # fmt: skip
