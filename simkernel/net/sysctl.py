@@ -29,6 +29,7 @@ from simkernel.net.core.netns import Net
 from simkernel.net.core.netns_struct import store_sysctl
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.ipv6.addrconf import disable_ipv6
+from tracing.text.masks import mask_text, parse_mask
 
 NETCONF_ALL, NETCONF_DEFAULT = -1, -2  # of RTM_NEWNETCONF: no device
 # Values that take a capability of whoever writes, root included: devinet_sysctl_forward(), set_default_qdisc(), proc_do_static_key().
@@ -351,6 +352,11 @@ def _fastopen_key(k: NetKernel, value: Value) -> Value:
     return ",".join("-".join(f"{int(word, 16):08x}" for word in key.strip().split("-")) for key in keys)
 
 
+def _cpu_mask(k: NetKernel, value: Value) -> Value:
+    """flow_limit_cpu_sysctl(), rps_default_mask_sysctl(): a set of CPUs.  EINVAL, EOVERFLOW."""
+    return mask_text(parse_mask(str(value), k.nr_cpus), k.nr_cpus)
+
+
 def _one_of(*names: str) -> Check:
     """Something that is looked up by name.  ENOENT."""
 
@@ -382,13 +388,22 @@ def _congestion_names(k: NetKernel) -> str:
     return " ".join(("reno", "cubic", *sorted(k.net.programs.congestion_controls())))
 
 
+def _mask_shown(k: NetKernel, mask: Value) -> Value:
+    """%*pb: as many digits as the machine has CPUs."""
+    return mask_text(parse_mask(str(mask), k.nr_cpus), k.nr_cpus)
+
+
 READERS: dict[str, Callable[[NetKernel], Value]] = {
+    "core.flow_limit_cpu_bitmap": lambda k: _mask_shown(k, k.net.sysctl["core.flow_limit_cpu_bitmap"]),
+    "core.rps_default_mask": lambda k: _mask_shown(k, current_net(k).sysctl["core.rps_default_mask"]),
     "ipv4.ip_forward": lambda k: current_net(k).conf_all["ipv4"]["forwarding"],
     "ipv4.tcp_available_congestion_control": _congestion_names,
 }
 CHECKS: dict[str, Check] = {
     "core.default_qdisc": _one_of("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop", "mq", "noqueue", "fq_codel"),
+    "core.flow_limit_cpu_bitmap": _cpu_mask,
     "core.flow_limit_table_len": _power,
+    "core.rps_default_mask": _cpu_mask,
     "core.rps_sock_flow_entries": _round_up,
     "ipv4.ip_local_port_range": _port_range,
     "ipv4.ip_unprivileged_port_start": _first_open_port,

@@ -9,6 +9,7 @@ from arch.abi.errno import EPROTONOSUPPORT
 from arch.abi.inet import IPPROTO_UDPLITE
 from arch.abi.socket import AF_INET, AF_INET6, SOCK_DGRAM
 from arch.abi.version import KernelVersion
+from arch.errors import KernelError
 from simkernel.fs.rootfs import add_bytes_lazily
 from simkernel.machine import boot
 from simkernel.net.core.conf_rows import ROWS
@@ -75,3 +76,30 @@ def test_udp_lite_is_gone_from_the_newest_kernel(version, there, busybox):
     else:
         assert sockets == [-EPROTONOSUPPORT, -EPROTONOSUPPORT]
         assert text == ""
+
+
+def test_masks_of_cpus():
+    """What 6.12 says with one CPU; more CPUs have more digits."""
+    session = boot(kernel="6.12").session
+    name = "/proc/sys/net/core/flow_limit_cpu_bitmap"
+    for text, errno in (
+        (b"1", 0),
+        (b"0", 0),
+        (b"00000001", 0),
+        (b"2", 75),
+        (b"g", 22),
+        (b"1,00000000", 75),
+        (b"1 2", 75),
+        (b"0x1", 22),
+    ):
+        try:
+            session.write_file(name, text)
+            said = 0
+        except KernelError as error:
+            said = error.errno
+        assert (text, said) == (text, errno)
+    assert session.read_file(name) == b"1\n"
+    many = boot(kernel="7.2", cpus=6).session
+    many.write_file("/proc/sys/net/core/rps_default_mask", b"2a")
+    assert many.read_file("/proc/sys/net/core/rps_default_mask") == b"2a\n"
+    assert many.read_file(name) == b"00\n"
