@@ -9,6 +9,7 @@ from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENODEV, ENOTTY, EPERM
 from arch.abi.inet import IFF_BROADCAST, IFF_UP, IFNAMSIZ, INADDR_ANY
 from arch.abi.ioctl import (
     SIOCDIFADDR,
+    SIOCETHTOOL,
     SIOCGIFADDR,
     SIOCGIFBRDADDR,
     SIOCGIFCONF,
@@ -36,6 +37,7 @@ from arch.abi.rtnetlink import IFA_F_PERMANENT
 from arch.cstring import c_string
 from arch.errors import KernelError
 from simkernel.kernel.user_namespace import may_in
+from simkernel.net.core.ethtool import dev_ethtool
 from simkernel.net.core.message import sockaddr_in
 from simkernel.net.core.netns import Ifaddr, Net, NetDevice
 from simkernel.net.core.registry import (
@@ -99,6 +101,8 @@ def interface_ioctl(k: NetKernel, net: Net, cmd: int, arg: int) -> int:
     """ENOTTY for what is no request of interfaces; ENODEV, EPERM, EADDRNOTAVAIL, EINVAL."""
     if cmd == SIOCGIFCONF:
         return interface_list(k, net, arg)
+    if cmd == SIOCETHTOOL:
+        return dev_ethtool(k, net, arg)
     if cmd == SIOCGIFNAME:
         dev = net.devices.get(k.usercopy.get_user(arg + IFNAMSIZ, 4))
         if dev is None:

@@ -79,6 +79,8 @@ class LinkKind:
     local = False  # NETIF_F_NETNS_LOCAL: stays in its namespace
     removable = True  # `ip link del`
     native_xdp = False  # ndo_bpf()
+    stamps_sent = False  # get_ts_info(): what is sent gets a time
+    features = 1 << 14, 0xA << 56 | 1 << 14 | 1 << 11  # NETIF_F_*: what it does, and what of that may be switched
     ethernet = True  # its frames have an Ethernet header, else none at all
     addr_len = 6  # bytes of a link-layer address
     hard_header_len = 14

@@ -25,6 +25,7 @@ from arch.abi.inet import (
     IFF_VOLATILE,
     IFNAMSIZ,
 )
+from arch.abi.kern_levels import KERN_INFO
 from arch.abi.rtnetlink import (
     IF_OPER_DOWN,
     IF_OPER_LOWERLAYERDOWN,
@@ -139,6 +140,7 @@ def register_netdevice(
         view.addr, net, name, ifindex or new_index(net), kind, mac or random_mac(k), broadcast, mtu, flags,
         hardware_type, *limits,
     )  # fmt: skip
+    dev.features, dev.hw_features = kind.features
     dev.mac_assign_type = NET_ADDR_PERM if mac else NET_ADDR_RANDOM
     dev.created_ns = k.clock.now_ns
     net.devices[dev.ifindex] = dev
@@ -267,7 +269,7 @@ def set_promiscuity(k: NetKernel, dev: NetDevice, change: int, quiet: bool = Fal
     if dev.flags != old:
         store(k, dev)
         word = "entered" if dev.flags & IFF_PROMISC else "left"
-        k.printk(f"{'device ' if k.version.before('6.3') else ''}{dev.name} {word} promiscuous mode")
+        k.printk(f"{'device ' if k.version.before('6.3') else ''}{dev.name} {word} promiscuous mode", KERN_INFO)
         if not quiet:
             k.net.announce.link(dev, IFF_PROMISC, IFLA_EVENT_NONE)
 

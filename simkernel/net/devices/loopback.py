@@ -20,11 +20,15 @@ class Loopback(LinkKind):
     xmit = "loopback_xmit"
     tso_max_size = LOOPBACK_TSO_MAX
     local = True
+    stamps_sent = True
     removable = False
 
 
-# As 6.1 has them: NETIF_F_SG, _FRAGLIST, _HW_CSUM, _HIGHDMA, _SCTP_CRC, _LLTX, _NETNS_LOCAL, _VLAN_CHALLENGED, _LOOPBACK, segmentation.
-FEATURES, HW_FEATURES = 0x516401D7C69, 0xA000006401D4800
+# By version, the newest first.  As 6.1 has them: NETIF_F_SG, _FRAGLIST, _HW_CSUM, _HIGHDMA, _SCTP_CRC, _LLTX, _NETNS_LOCAL, _VLAN_CHALLENGED, _LOOPBACK, segmentation.
+FEATURES = {
+    "7.2": (0x52E401D4C69, 0xA00000E401D4800), "6.12": (0x516401D4C69, 0xA000006401D4800), "6.1": (0x516401D7C69, 0xA000006401D4800),
+    "": (0x510401D7C69, 0xA000000401D4800),
+}  # fmt: skip
 
 
 def make(k: NetKernel, net: Net) -> NetDevice:
@@ -34,7 +38,9 @@ def make(k: NetKernel, net: Net) -> NetDevice:
         limits=(0, 0),
     )  # fmt: skip
     dev.broadcast = bytes(6)
-    dev.features, dev.hw_features = FEATURES, HW_FEATURES
+    dev.features, dev.hw_features = next(
+        both for since, both in FEATURES.items() if not since or not k.version.before(since)
+    )
     dev.assign_type = NET_NAME_PREDICTABLE
     store(k, dev)
     return dev

@@ -21,6 +21,7 @@ class Veth(LinkKind):
     xmit = "veth_xmit"
     tso_max_size = VETH_TSO_MAX
     native_xdp = True
+    stamps_sent = True
 
     def __init__(self, k: NetKernel) -> None:
         self.k = k

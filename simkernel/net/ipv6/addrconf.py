@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.errno import EACCES, EADDRNOTAVAIL, EEXIST
 from arch.abi.in6 import IPV6_MIN_MTU
 from arch.abi.inet import ARPHRD_NONE, ARPHRD_SIT, IFF_NOARP, IN6ADDR_ANY, IN6ADDR_LOOPBACK, INADDR_ANY
+from arch.abi.kern_levels import KERN_INFO
 from arch.abi.rtnetlink import (
     IFA_F_DADFAILED,
     IFA_F_NODAD,
@@ -118,7 +119,9 @@ def dad_failure(k: NetKernel, address: Ifaddr) -> None:
     """addrconf_dad_failure(): somebody has it."""
     dev = address.dev
     lifetime.forget(k, address)
-    k.printk(f"IPv6: {dev.name}: IPv6 duplicate address {text(address.local)} used by another station detected!")
+    k.printk(
+        f"IPv6: {dev.name}: IPv6 duplicate address {text(address.local)} used by another station detected!", KERN_INFO
+    )
     if address.flags & IFA_F_PERMANENT:
         address.flags |= IFA_F_TENTATIVE | IFA_F_DADFAILED
         k.net.announce.address(dev.net, address)

@@ -17,7 +17,7 @@ from arch.abi.packet import (
     TP_STATUS_USER,
     TPACKET_ALIGNMENT,
 )
-from arch.abi.socket import SOCK_DGRAM
+from arch.abi.socket import SOCK_DGRAM, SOF_TIMESTAMPING_SOFTWARE
 from arch.abi.time import NSEC_PER_SEC
 from arch.records import dataclass
 from simkernel.kernel.face import Body, Steps
@@ -36,7 +36,6 @@ from simkernel.net.packet.sock import PacketSock, packet_sk
 from simkernel.net.packet.vnet import VNET_HDR, describe
 
 LEAST_LINK = 16  # bytes in front of the network header, at least
-SOF_TIMESTAMPING_SOFTWARE = 1 << 4
 
 
 def begin(packet: Skb, sock: PacketSock) -> None:
