@@ -9,12 +9,26 @@ from arch.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Cache:
+    """One cache, as drivers/base/cacheinfo.c tells it; `line` in bytes."""
+
+    level: int
+    kind: str  # Data, Instruction, Unified
+    kilobytes: int
+    ways: int
+    line: int = 64
+    shared: bool = False  # by all CPUs
+
+
+@dataclass(frozen=True, slots=True)
 class CpuInfo:
     """The file: `head` once, `rows` (name, value) for each CPU with an empty line after, then `lines`, one per CPU."""
 
     head: str = ""
     rows: tuple[tuple[str, str], ...] = (("processor\t", "{cpu}"),)
     line: str = ""
+    caches: tuple[Cache, ...] = ()  # in /sys/devices/system/cpu/cpuN/cache
+    tells_vulnerabilities: bool = False  # CONFIG_GENERIC_CPU_VULNERABILITIES
 
     def text(self, cpus: int) -> str:
         """The file of a machine with so many CPUs."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from arch.cpuinfo import CpuInfo
+from arch.cpuinfo import Cache, CpuInfo
+
+CACHES = (
+    Cache(1, "Data", 64, 2), Cache(1, "Instruction", 64, 2), Cache(2, "Unified", 512, 16), Cache(3, "Unified", 16384, 16, shared=True),
+)  # fmt: skip
 
 CPUINFO = CpuInfo(rows=(
     ("processor\t", "{cpu}"), ("vendor_id\t", "GenuineIntel"), ("cpu family\t", "6"), ("model\t\t", "6"),
@@ -14,4 +18,4 @@ CPUINFO = CpuInfo(rows=(
      "ht syscall nx lm constant_tsc nopl pni cx16"),
     ("bugs\t\t", ""), ("bogomips\t", "2000.00"), ("clflush size\t", "64"), ("cache_alignment\t", "64"),
     ("address sizes\t", "40 bits physical, 48 bits virtual"), ("power management", ""),
-))  # fmt: skip
+), caches=CACHES, tells_vulnerabilities=True)  # fmt: skip

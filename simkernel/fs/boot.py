@@ -127,7 +127,7 @@ def install(k: FsKernel) -> Vfs:
     vfs.watched_by = eventpoll.watched_by
     vfs.sysctl.readers["fs.aio-nr"] = lambda: vfs.aio_nr
     k.seccomp_listeners = seccomp_notify.SeccompListeners(k)
-    register_sysfs(vfs)
+    register_sysfs(k, vfs)
     register_bpffs(vfs)
     register_devpts(vfs)
     _make_internal(vfs)

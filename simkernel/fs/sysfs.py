@@ -12,18 +12,19 @@ from arch.abi.errno import EACCES
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY, O_WRONLY
 from arch.abi.stat import CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
 from arch.errors import KernelError
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import FileOperations, SuperBlock
-from simkernel.fs.nodes import Dir, Node, OpenNode, PseudoFile, TracefsRoot
+from simkernel.fs.nodes import Dir, Link, Node, OpenNode, PseudoFile, TracefsRoot
 from simkernel.fs.pseudo import (
     DEBUGFS_FOPS,
     KERNFS_FOPS,
     KERNFS_FOPS_5_9,
     PseudoSuper,
 )  # fmt: skip
+from simkernel.fs.sysfs_system import CPUHP_ONLINE, cpu_files, node_files
 from simkernel.fs.tracefs_fops import tracefs_fops
 from simkernel.fs.tree_options import OwnedSuper
 from simkernel.fs.vfs import FsType, Vfs
-from simkernel.kernel.face import KernelFace
 from tracing.files import nodes as tracefs
 
 
@@ -69,26 +70,7 @@ def set_tracefs(vfs: Vfs, root: tracefs.Directory) -> None:
     vfs.tracefs_root.set(root)
 
 
-def _cpu_range(k: KernelFace) -> str:
-    return "0\n" if k.nr_cpus == 1 else f"0-{k.nr_cpus - 1}\n"
-
-
-def _topology(k: KernelFace, cpu: int) -> dict[str, str]:
-    """drivers/base/topology.c: one package of cores with one thread each."""
-    digits = -(-k.nr_cpus // 4)
-    own, all_cpus = f"{1 << cpu:0{digits}x}\n", f"{(1 << k.nr_cpus) - 1:0{digits}x}\n"
-    rows = {"core_id": f"{cpu}\n", "physical_package_id": "0\n"}
-    for name in ("core_cpus", "thread_siblings"):
-        rows |= {name: own, f"{name}_list": f"{cpu}\n"}
-    for name in ("core_siblings", "package_cpus"):
-        rows |= {name: all_cpus, f"{name}_list": _cpu_range(k)}
-    if k.arch.calls.has_dies:
-        rows |= {"die_id": "0\n", "die_cpus": all_cpus, "die_cpus_list": _cpu_range(k)}
-        rows |= {"cluster_id": "65535\n", "cluster_cpus": own, "cluster_cpus_list": f"{cpu}\n"}
-    return rows
-
-
-def _boot_tree(k: KernelFace) -> Dir:
+def _boot_tree(k: FsKernel) -> Dir:
     root = Dir()
     for name in (
         "block",
@@ -111,24 +93,26 @@ def _boot_tree(k: KernelFace) -> Dir:
         where, name = _walk(root, path)
         where.add(name, AttrFile(show, store, mode))
 
-    cpus = "devices/system/cpu"
-    for name in ("online", "possible", "present"):
-        text(f"{cpus}/{name}", lambda: _cpu_range(k))
-    text(f"{cpus}/offline", lambda: "\n")
-    text(f"{cpus}/kernel_max", lambda: "63\n")
+    target = "0\n" if k.version.before("6.12") else f"{CPUHP_ONLINE['6.1']}\n"
+    for path, show in cpu_files(k).items():
+        text(f"devices/system/cpu/{path}", show)
+    for path, show in node_files(k).items():
+        text(f"devices/system/node/{path}", show)
     for cpu in range(k.nr_cpus):
-        for name, value in _topology(k, cpu).items():
-            text(f"{cpus}/cpu{cpu}/topology/{name}", lambda value=value: value)  # type: ignore[misc]
+        where = root.subdir("devices").subdir("system")
         if cpu:
-            text(f"{cpus}/cpu{cpu}/online", lambda: "1\n", lambda data: None)
-    text("devices/system/node/online", lambda: "0\n")
-    text("devices/system/node/possible", lambda: "0\n")
+            text(f"devices/system/cpu/cpu{cpu}/online", lambda: "1\n", lambda data: None)
+        text(f"devices/system/cpu/cpu{cpu}/hotplug/target", lambda: target, lambda data: None, 0o644)
+        text(f"devices/system/cpu/cpu{cpu}/hotplug/fail", lambda: "-1\n", lambda data: None, 0o644)
+        where.subdir("cpu").subdir(f"cpu{cpu}").add("node0", Link("../../node/node0"))
+        where.subdir("node").subdir("node0").add(f"cpu{cpu}", Link(f"../../cpu/cpu{cpu}"))
+    text("devices/system/node/node0/compact", lambda: "", lambda data: None, 0o200)
     text("kernel/fscaps", lambda: "1\n")
     text("kernel/kexec_loaded", lambda: "0\n")
     text("kernel/profiling", lambda: "0\n", lambda data: None)
     text("kernel/rcu_expedited", lambda: "0\n", lambda data: None)
     text("kernel/rcu_normal", lambda: "0\n", lambda data: None)
-    text("kernel/mm/transparent_hugepage/enabled", lambda: "always [madvise] never\n", lambda data: None)
+    text("kernel/mm/transparent_hugepage/enabled", lambda: "[always] madvise never\n", lambda data: None)
     text("power/state", lambda: "\n", lambda data: None)
     kernel = root.subdir("kernel")
     kernel.add("debug", Dir(mode=0o700))
@@ -154,10 +138,10 @@ def sysfs_super(vfs: Vfs, root: Dir) -> PseudoSuper:
     return PseudoSuper(vfs, "sysfs", SYSFS_MAGIC, root, lambda node, name: kernfs, order=_by_name)
 
 
-def register_sysfs(vfs: Vfs) -> None:
+def register_sysfs(k: FsKernel, vfs: Vfs) -> None:
     """sysfs, debugfs, tracefs and cgroup2: one instance each, but of sysfs one for every network namespace."""
     kernfs = KERNFS_FOPS if vfs.names.kernfs_iter else KERNFS_FOPS_5_9
-    vfs.sysfs_root = _boot_tree(vfs.k)
+    vfs.sysfs_root = _boot_tree(k)
     sysfs_file(vfs, "kernel/uevent_seqnum", AttrFile(lambda: f"{vfs.uevents.seqnum}\n"))
     vfs.debugfs_root = Dir(mode=0o700)
     vfs.tracefs_root = TracefsRoot()
