@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.signal import ILL_ILLOPC, TRAP_BRKPT
+from arch.abi.version import KernelVersion
 from arch.records import dataclass
 
 Get = Callable[[str], int]  # a field of the saved pt_regs
@@ -24,6 +25,31 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Unhandled:
+    """A signal for an exception that its task does not take: what a kernel's line about it may say."""
+
+    version: KernelVersion
+    comm: str
+    pid: int
+    cpu: int
+    trap: int  # the exception's number
+    ip: int
+    sp: int
+    error: int
+    address: int  # of a page fault
+    place: str  # " in name[...]", or nothing where no file is
+    opcodes: Callable[[int, int], bytes | None]  # (address, size): user memory; None: it is not there
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What goes into the kernel log, and the kernel's function that says so."""
+
+    function: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Exceptions:
     """One CPU's column."""
 
@@ -36,6 +62,8 @@ class Exceptions:
     software: int | None = (
         None  # from this number on a trap is one that the program may not make: protection, with the number in the error
     )
+    software_length: int = 0  # bytes of the instruction that tries
     hole: tuple[int, int] | None = None  # addresses that are none: an access is no page fault, but a protection one
+    complain: Callable[[Unhandled], Complaint | None] | None = None  # None: the log has nothing of it
     # (get, read, address of the instruction, somebody traces the task): where the trap's number does not tell; None: it does
     judge: Callable[[Get, Read, int, bool], Refusal | None] | None = None

@@ -183,7 +183,7 @@ class KernelText:
         word = self.arch.word
         regs = top - self.layout.size - support.emulator.frame_reserve
         sp = regs - word * len(self.facts.switch_frame)
-        values = {"pc": self.fork_entry if pc is None else pc, "fn": fn, "arg": arg}
+        values = {"pc": self.fork_entry if pc is None else pc, "fn": fn, "arg": arg, "fp": 0}
         values["sp"] = regs + support.emulator.up_sp_offset
         words = [values[w] if isinstance(w, str) else w for w in self.facts.switch_frame]
         self.mem.write(sp, b"".join(w.to_bytes(word, self.arch.byteorder) for w in words))

@@ -362,7 +362,7 @@ def tell(machine: Machine) -> list[tuple[str, str]]:
         out.append(("simkernel: maps", maps))
     except (KernelError, Oops, RuntimeError) as error:  # the state in which the failed test left it
         out.append(("simkernel", f"the machine cannot be asked any more: {error!r}"))
-    out.append(("simkernel: the end of the kernel's log", tail("\n".join(line for _, line in machine.kernel.log))))
+    out.append(("simkernel: the end of the kernel's log", tail("\n".join(machine.kernel.log.texts))))
     return [(title, text) for title, text in out if text.strip()]
 
 

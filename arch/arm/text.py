@@ -87,7 +87,7 @@ def _switch_to(address: int, resolve: Resolve) -> bytes:
     )
 
 
-SWITCH_FRAME = (0, "fn", "arg", 0, 0, 0, 0, 0, 0, "pc")  # pad, r4 r5 r6..fp, return address
+SWITCH_FRAME = (0, "fn", "arg", 0, 0, 0, 0, 0, "fp", "pc")  # pad, r4 r5 r6..fp, return address
 
 
 def _fork(schedule_tail: str) -> Stub:

@@ -104,7 +104,7 @@ def _switch_to(address: int, resolve: Resolve) -> bytes:
 
 
 # x29 x30 x27 x28 x25 x26 x23 x24 x21 x22 x19 x20
-SWITCH_FRAME = (0, "pc", 0, 0, 0, 0, 0, 0, 0, 0, "fn", "arg")
+SWITCH_FRAME = ("fp", "pc", 0, 0, 0, 0, 0, 0, 0, 0, "fn", "arg")
 
 
 def _fork(schedule_tail: str) -> Stub:

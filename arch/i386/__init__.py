@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from unicorn import unicorn_const as uc
@@ -25,6 +26,7 @@ from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
 from arch.x86_64.counter import forbid_counter
 from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
 from arch.x86_64.rdrand import RANDOM_NUMBERS
+from arch.x86_64.unhandled import complain
 
 _UC = {
     name: getattr(x86, "UC_X86_REG_" + name.upper())
@@ -217,7 +219,14 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x56555000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
-    exceptions=Exceptions(undefined=ILL_ILLOPN, breakpoint=SI_KERNEL, absent_segments=(11, 12), software=32),
+    exceptions=Exceptions(
+        undefined=ILL_ILLOPN,
+        breakpoint=SI_KERNEL,
+        absent_segments=(11, 12),
+        software=32,
+        software_length=2,
+        complain=partial(complain, digits=8),
+    ),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
     user_pt_regs_size=68,

@@ -53,7 +53,7 @@ def _switch_to(address: int, resolve: Resolve) -> bytes:
     return bytes.fromhex("55 53 57 56") + _code(-2) + HYPERCALL + bytes.fromhex("5e 5f 5b 5d c3")
 
 
-SWITCH_FRAME = (0, "arg", "fn", 0, "pc")  # esi edi ebx ebp, return address
+SWITCH_FRAME = (0, "arg", "fn", "fp", "pc")  # esi edi ebx ebp, return address
 
 
 def _fork(schedule_tail: str) -> Stub:

@@ -99,7 +99,7 @@ def _return_to_user(address: int, resolve: Resolve) -> bytes:
 
 
 _SAVED = ("s11", "s10", "s9", "s8", "s7", "s6", "s5", "s4", "s3", "s2", "s1", "s0", "ra")  # from sp + 8 up
-SWITCH_FRAME = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "arg", "fn", 0, "pc")
+SWITCH_FRAME = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "arg", "fn", "fp", "pc")
 
 
 def _switch_to(address: int, resolve: Resolve) -> bytes:

@@ -24,6 +24,7 @@ from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
 from arch.x86_64.rdrand import RANDOM_NUMBERS
 from arch.x86_64.syscalls import NUMBERS
 from arch.x86_64.traces import TRACES
+from arch.x86_64.unhandled import complain
 from arch.x86_64.usdt import USDT
 
 X86_CR4_FSGSBASE = 1 << 16
@@ -96,7 +97,7 @@ TEXT = TextFacts(
     frame_size=8 + 8 * text.OUTGOING_SLOTS,
     hypercall_at=19,
     returns_at=29,
-    switch_frame=(0, 0, 0, "arg", "fn", 0, "pc"),  # r15 r14 r13 r12 rbx rbp, return address
+    switch_frame=(0, 0, 0, "arg", "fn", "fp", "pc"),  # r15 r14 r13 r12 rbx rbp, return address
     capstone_arch="CS_ARCH_X86",
     capstone_modes=("CS_MODE_64",),
     nop=b"\x90",
@@ -328,7 +329,9 @@ ARCHITECTURE = Architecture(
         breakpoint=SI_KERNEL,
         absent_segments=(11, 12),
         software=32,
+        software_length=2,
         hole=(1 << 47, (1 << 64) - (1 << 47)),
+        complain=complain,
     ),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",

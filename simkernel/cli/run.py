@@ -536,7 +536,7 @@ def run_program(
 
 def memory_note(machine: Machine) -> str:
     """Whether the kernel's log says that memory ran out."""
-    return " (out of memory)" if any("Out of memory" in line for _, line in machine.kernel.log) else ""
+    return " (out of memory)" if any("Out of memory" in line for line in machine.kernel.log.texts) else ""
 
 
 def check_workload(name: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from arch.abi.errno import EAGAIN, EINVAL, ENOMEM
+from arch.abi.kern_levels import KERN_ERR
 from arch.abi.limits import INT_MAX, PAGE_SIZE
 from arch.cstring import kstrto_within
 from arch.errors import KernelError
@@ -197,7 +198,7 @@ class MemoryCss(Css):
         assert victim.mm is not None
         owner = self.book.of(victim)
         together = [css for css in owner.chain_to(self) if css.oom_group]
-        k.printk(obituary(victim, victim.mm, "Memory cgroup out of memory"))
+        k.printk(obituary(victim, victim.mm, "Memory cgroup out of memory"), KERN_ERR)
         owner.event("oom_kill")
         kill(k, victim)
         if together:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arch.abi.errno import EAGAIN, EINVAL
+from arch.abi.kern_levels import KERN_INFO
 from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, Group, number_or_max, shown, text_of
 from simkernel.kernel.pid_namespace import PID_MAX
 
@@ -40,7 +41,7 @@ class PidsCss(Css):
             after = css.count + 1
             if after > css.limit:
                 if not self.refused:
-                    self.group.k.printk(f"cgroup: fork rejected by pids controller in {self.group.path}")
+                    self.group.k.printk(f"cgroup: fork rejected by pids controller in {self.group.path}", KERN_INFO)
                 self.refused += 1
                 self.group.notify("pids.events")
                 return -EAGAIN

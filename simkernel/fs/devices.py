@@ -1,24 +1,22 @@
 """Character devices: null, zero, full, random, urandom, kmsg, and the terminal and console of the host.
 
-drivers/char/mem.c, drivers/char/random.c, kernel/printk/printk.c.  Random bytes come from the machine's seed.
+drivers/char/mem.c, drivers/char/random.c.  Random bytes come from the machine's seed.
 """
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYSLOG
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC, EPERM, ESPIPE
-from arch.abi.fcntl import O_ACCMODE, O_NONBLOCK, O_WRONLY, SEEK_DATA, SEEK_END, SEEK_SET
+from arch.abi.capability import CAP_SYS_ADMIN
+from arch.abi.errno import EFAULT, EINVAL, ENOSPC, EPERM
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import makedev
-from arch.errors import KernelError
 from simkernel.fs import hostio
 from simkernel.fs.face import FsKernel
 from simkernel.fs.features import Features
-from simkernel.fs.inode import File, FileOperations, Inode
+from simkernel.fs.inode import File, FileOperations
+from simkernel.fs.kmsg import KMSG_FOPS
 from simkernel.fs.tty import devpts
 from simkernel.fs.userfaultfd import USERFAULTFD_DEV_FOPS
 from simkernel.kernel.areas import Vma
-from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.usercopy import ZEROS
@@ -192,79 +190,6 @@ def _random_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     return 0
 
 
-# --- /dev/kmsg ---
-
-
-def _kmsg_open(k: FsKernel, inode: Inode, file: File) -> int:
-    """devkmsg_open(): writing is everybody's.  EPERM."""
-    if (
-        file.f_flags & O_ACCMODE != O_WRONLY
-        and k.dmesg_restrict
-        and not (k.capable(CAP_SYSLOG) or k.capable(CAP_SYS_ADMIN))
-    ):
-        raise KernelError(EPERM, "the log is not for everybody")
-    file.private_data = 0
-    return 0
-
-
-@kernel_function(
-    "ssize_t devkmsg_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="kernel/printk/printk.c"
-)
-def devkmsg_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
-    """One record per read."""
-    file = k.vfs.files[file_addr]
-    while file.private_data >= len(k.log):
-        if file.f_flags & O_NONBLOCK:
-            return -EAGAIN
-        ret = yield k.wait(k.log_wait)
-        if ret < 0:
-            return ret
-    index = file.private_data
-    level, stamp_ns, text = kernel_log(k)[index]
-    record = f"{level},{index},{stamp_ns // 1000},-;{text}\n".encode("utf-8", "surrogateescape")
-    if len(record) > count:
-        return -EINVAL
-    file.private_data += 1
-    k.usercopy.copy_to_user(buf, record)
-    return len(record)
-
-
-@kernel_function("ssize_t devkmsg_write(struct kiocb *iocb, struct iov_iter *from)", source="kernel/printk/printk.c")
-def devkmsg_write(k: FsKernel, iocb: int, from_: int) -> int:
-    """A line from user space for the kernel log."""
-    it = k.vfs.iters[from_]
-    size: int = it.count
-    if size > 992:
-        return -EINVAL
-    text = it.copy_from(size).decode("utf-8", "surrogateescape")
-    if text.startswith("<") and ">" in text[:6]:
-        text = text.partition(">")[2]
-    k.printk(text.rstrip("\n"))
-    return size
-
-
-def kernel_log(k: FsKernel) -> list[tuple[int, int, str]]:
-    """(level, time in ns, text) of every line; all are KERN_INFO."""
-    return [(6, ns, text) for ns, text in k.log]
-
-
-def kmsg_seek(k: FsKernel, file: File, offset: int, whence: int) -> int:
-    """devkmsg_llseek(): the first record, the first since the log was cleared, or behind the last.  ESPIPE, EINVAL."""
-    if offset:
-        return -ESPIPE
-    places = {SEEK_SET: 0, SEEK_DATA: 0, SEEK_END: len(k.log)}
-    if whence not in places:
-        return -EINVAL
-    file.private_data = places[whence]
-    return 0
-
-
-def _kmsg_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
-    if queues is not None:
-        queues.append(k.log_wait)
-    return POLLIN | POLLRDNORM if file.private_data < len(k.log) else 0
-
-
 # --- tables ---
 
 
@@ -306,11 +231,6 @@ RANDOM_FOPS_5_18 = FileOperations(
 URANDOM_FOPS_5_18 = FileOperations(
     "urandom_fops", ioctl=_random_ioctl, read="urandom_read", write="random_write", llseek="noop_llseek"
 )
-KMSG_FOPS = FileOperations(
-    "kmsg_fops", read="devkmsg_read", write_iter="devkmsg_write", llseek="devkmsg_llseek", poll=_kmsg_poll,
-    open=_kmsg_open,
-)  # fmt: skip
-
 Node = tuple[str, int, int, int]  # name, major, minor, mode
 # Those of /dev in the order in which the kernel makes them.  drivers/char/mem.c:devlist[]
 DEVICE_NODES: tuple[Node, ...] = (

@@ -6,9 +6,9 @@ from arch.abi.errno import EINVAL, ENXIO, EOVERFLOW, ESPIPE  # fmt: skip
 from arch.abi.fcntl import SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET
 from arch.abi.limits import U32_MAX
 from simkernel.fs import constants as c
-from simkernel.fs.devices import kmsg_seek
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
+from simkernel.fs.kmsg import kmsg_seek
 from simkernel.fs.operations import MAX_NON_LFS
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall

@@ -191,9 +191,8 @@ def stack_text(k: FsKernel, task: Task) -> str:
 def wchan_text(k: FsKernel, task: Task) -> str:
     if state_letter(task) == "R":
         return "0"
-    skip = ("schedule", "__schedule", "schedule_timeout")
-    names = [line.partition("+")[0] for line in k.text.stack_of(task)]
-    return next((n for n in names if n not in skip), "0")
+    stack = k.text.stack_of(task)
+    return stack[0].partition("+")[0] if stack else "0"
 
 
 def syscall_text(k: FsKernel, task: Task) -> str:

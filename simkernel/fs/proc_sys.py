@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN
-from arch.abi.errno import EPERM
-from arch.abi.time import NSEC_PER_MSEC
+from arch.abi.errno import EINVAL, EPERM
+from arch.abi.time import NSEC_PER_MSEC, NSEC_PER_SEC
 from arch.errors import KernelError
 from bpf.versions.config import configured
 from simkernel.fs.constants import MAY_WRITE
@@ -55,10 +55,12 @@ class Sysctl(dict[str, Any]):
         text = data.decode("utf-8", "surrogateescape")
         if not text or entry.ignored:
             return None
+        if entry.words and text[:-1] not in entry.words:
+            raise KernelError(EINVAL, "none of its words")
         if isinstance(entry.value, str) and not entry.value[:1].isdigit():
             value: Value = text.split("\0")[0].split("\n")[0]
         else:
-            value = parse(text, self[name], entry.low, entry.high)
+            value = parse(text, self.readers.get(name, lambda: self[name])(), entry.low, entry.high)
         self[name] = value = check(name, value, self[name], self)
         for one, other in PAIRS:
             if name in (one, other):
@@ -185,6 +187,14 @@ def make_sysctl(
     table.on_write(
         "kernel.sched_rr_timeslice_ms", lambda value: setattr(k.cpus, "rr_timeslice_ns", value * NSEC_PER_MSEC)
     )
+    log = k.log
+    table.on_write("kernel.dmesg_restrict", lambda value: setattr(log, "restrict", bool(value)))
+    table.on_write("kernel.printk", lambda value: log.set_levels(map(int, value.split())))
+    table.on_write("kernel.printk_devkmsg", lambda value: setattr(log, "devkmsg", value))
+    table.on_write("kernel.printk_ratelimit", lambda value: setattr(log.ratelimit, "interval", value * NSEC_PER_SEC))
+    table.on_write("kernel.printk_ratelimit_burst", lambda value: setattr(log.ratelimit, "burst", value))
+    table.on_write("debug.exception-trace", lambda value: setattr(log, "show_unhandled_signals", bool(value)))
+    table["debug.exception-trace"] = int(log.show_unhandled_signals)
     table.on_write("kernel.sched_rt_runtime_us", lambda value: setattr(k.tasks, "rt_runtime_us", value))
     table.on_write("kernel.sched_rt_period_us", lambda value: setattr(k.tasks, "rt_period_us", value))
     table.on_write("vm.oom_kill_allocating_task", lambda value: setattr(k.tasks, "oom_kill_allocating_task", value))
@@ -194,6 +204,7 @@ def make_sysctl(
         for name, same in ((one, other), (other, one)):
             table.on_write(name, lambda value, same=same: table.update({same: value}))  # type: ignore[misc]
     table.readers |= {
+        "kernel.printk": lambda: "\t".join(map(str, log.levels)),
         "kernel.osrelease": lambda: uname()[2],
         "kernel.version": lambda: uname()[3],
         "kernel.hostname": lambda: uname()[1],

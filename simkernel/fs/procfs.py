@@ -11,10 +11,11 @@ from arch.abi.stat import PROC_SUPER_MAGIC
 from arch.abi.time import USER_TICK_NSEC
 from arch.cpuinfo import CpuInfo
 from arch.errors import KernelError
-from simkernel.fs.devices import device_nodes, kernel_log
+from simkernel.fs.devices import device_nodes
 from simkernel.fs.eventpoll import default_max_user_watches
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import FileOperations, SuperBlock
+from simkernel.fs.kmsg import KmsgNode
 from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
 from simkernel.fs.pipe import round_pipe_size
 from simkernel.fs.proc_memory import add_memory_files
@@ -30,11 +31,11 @@ from simkernel.fs.pseudo import (
     PseudoSuper,
 )  # fmt: skip
 from simkernel.fs.vfs import FsType, Vfs
+from simkernel.kernel.banner import COMMAND_LINE, PROC_BANNER
 from simkernel.kernel.calls.system import set_uts, uname_fields
 from simkernel.kernel.namespaces import time_offsets
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
-from tracing.face import WouldBlock
 from tracing.tracers.recorded import all_letters
 
 PROC_ROOT_INO = 1
@@ -117,59 +118,6 @@ def _filesystems(vfs: Vfs) -> str:
     return "".join(f"{'nodev' if t.nodev else ''}\t{t.name}\n" for t in vfs.fs_types.values())
 
 
-class KmsgNode(PseudoFile):
-    """/proc/kmsg: the log from the beginning."""
-
-    def __init__(self, k: FsKernel) -> None:
-        super().__init__(lambda: "", mode=0o400)
-        self.k = k
-
-    def open(self, flags: int) -> KmsgReader:
-        """A reader of its own."""
-        return KmsgReader(self.k)
-
-
-class KmsgReader:
-    """An open /proc/kmsg."""
-
-    poll_key = "kmsg"
-
-    def __init__(self, k: FsKernel) -> None:
-        self.k = k
-        self.index = 0
-
-    def read(self, size: int, pos: int) -> bytes:
-        """Lines not yet read; waits for the next."""
-        log = kernel_log(self.k)
-        if self.index >= len(log):
-            raise WouldBlock("kmsg")
-        out = b""
-        while self.index < len(log):
-            level, stamp, text = log[self.index]
-            line = f"<{level}>[{stamp // 10**9:5d}.{stamp // 1000 % 10**6:06d}] {text}\n".encode(
-                "utf-8", "surrogateescape"
-            )
-            if out and len(out) + len(line) > size:
-                break
-            out += line[:size]
-            self.index += 1
-        return out
-
-    def write(self, data: bytes, pos: int) -> int:
-        """Not writable."""
-        return 0
-
-    def poll(self) -> int:
-        """Readable while lines are left."""
-        return POLLIN | POLLRDNORM if self.index < len(kernel_log(self.k)) else 0
-
-    def release(self) -> None:
-        """Nothing."""
-
-
-PROC_BANNER = "%s version %s (simkernel@simkernel) (python 3) %s\n"  # linux_proc_banner: of system, release, version
-
-
 def version_text(k: FsKernel, uname: Callable[[], list[str]]) -> str:
     """/proc/version."""
     fields = uname()
@@ -204,7 +152,7 @@ def make_root(k: FsKernel) -> Dir:
         root.add(name, PseudoFile(show, store, mode, fops=fops))
 
     text("cgroups", lambda: "#subsys_name\thierarchy\tnum_cgroups\tenabled\n")
-    text("cmdline", lambda: "console=ttyS0\n")
+    text("cmdline", lambda: f"{COMMAND_LINE}\n")
     text("consoles", lambda: "ttyS0                -W- (EC   a)    4:64\n")
     text("cpuinfo", lambda: cpuinfo(k))
     text("crypto", lambda: "")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sized
 
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import ENFILE, ENOMEM, ENOSPC
+from arch.abi.kern_levels import KERN_INFO
 from arch.errors import KernelError
 from simkernel.fs.inode import Dentry, File, Inode, Mount, Path, SuperBlock
 from simkernel.fs.mirror import Mirror
@@ -138,7 +139,7 @@ class FsSecurity:
         """ENFILE beyond fs.file-max.  For who watches the hook: room that the next new file fills.  KernelError."""
         if len(self.files) >= self.max_files and not self.k.capable(CAP_SYS_ADMIN):
             if len(self.files) > self.most_told:
-                self.k.printk(f"VFS: file-max limit {self.max_files} reached")
+                self.k.printk(f"VFS: file-max limit {self.max_files} reached", KERN_INFO)
                 self.most_told = len(self.files)
             raise KernelError(ENFILE, "fs.file-max")
         if "file_alloc_security" in self.watched:

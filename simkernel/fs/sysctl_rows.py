@@ -23,7 +23,6 @@ TAINT_FLAGS = (1 << 19) - 1
 LONG_MAX_HZ = S64_MAX // 250  # what a timeout in seconds may be
 
 MIN_HIGH_FRACTION = 8
-DEVKMSG = ("on", "off", "ratelimit")
 RR_TIMESLICE_MS = 100
 # of each pair one counts: writing it sets the other to 0
 PAIRS = (
@@ -47,6 +46,7 @@ class Entry:
     ignored: bool = False  # whatever is written is taken, and nothing changes
     admin: str = ""  # CAP_SYS_ADMIN: to "write" it, or for "all"
     whole: bool = False  # proc_douintvec(): what stands behind the number is taken with it
+    words: tuple[str, ...] = ()  # what it may be; one character more has to be written
     config: str | None = None  # only where the kernel is built with this option
 
 
@@ -230,7 +230,7 @@ ENTRIES = (
     Entry("kernel.print-fatal-signals", 0),
     Entry("kernel.printk", "7\t4\t1\t7"),
     Entry("kernel.printk_delay", 0, low=0, high=10000),
-    Entry("kernel.printk_devkmsg", "ratelimit", since="4.9"),
+    Entry("kernel.printk_devkmsg", "ratelimit", since="4.9", words=("on", "off", "ratelimit")),
     Entry("kernel.printk_ratelimit", 5),
     Entry("kernel.printk_ratelimit_burst", 10),
     Entry("kernel.pty.max", 4096, low=0),
@@ -375,8 +375,6 @@ def check(name: str, value: Value, old: Value, table: Mapping[str, Value]) -> Va
         raise KernelError(EPERM, "locked: bpf_unpriv_handler()")
     if name == "vm.percpu_pagelist_high_fraction" and value and int(value) < MIN_HIGH_FRACTION:
         raise KernelError(EINVAL, "too small a part")
-    if name == "kernel.printk_devkmsg" and (value not in DEVKMSG or old in ("on", "off")):
-        raise KernelError(EINVAL, "devkmsg_sysctl_set_loglvl()")
     if name == "vm.numa_zonelist_order":
         if str(value)[:1] not in ("d", "D", "n", "N"):
             raise KernelError(EINVAL, "no order")

@@ -134,7 +134,7 @@ class Vfs:
         self.paths: ByAddress[Path] = ByAddress("struct path")
         self.timeouts: dict[int, int] = {}
         self.objects: dict[int, object] = {}
-        self.key_queues: dict[Hashable, WaitQueue] = {"kmsg": k.log_wait}
+        self.key_queues: dict[Hashable, WaitQueue] = {"kmsg": k.log.wait}
         self.names = Features(k.version)
         self.mirror = Mirror(k, self.names)
         self.dirty = DirtyInodes(k.tracepoints, self.mirror)
@@ -187,7 +187,6 @@ class Vfs:
         self.watched_by: Callable[[MappedFile, int, int], int] = lambda epoll, fd, which: -EINVAL  # fs/eventpoll.py's
         self.aio_nr = 0  # requests that contexts have room for
         self.sysctl = Sysctl(k)
-        self.sysctl.on_write("kernel.dmesg_restrict", lambda value: setattr(k, "dmesg_restrict", bool(value)))
         self.sysctl.readers["kernel.pty.nr"] = lambda: self.ptys
         self.sysctl.on_write(
             "fs.protected_symlinks", lambda value: setattr(self.mounts, "protected_symlinks", bool(value))

@@ -36,7 +36,14 @@ from arch.cpu import FAULT_EXEC, FAULT_PROT, FAULT_USER, FAULT_WRITE
 from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
-from simkernel.kernel.exceptions import breakpoint_trap, debug, fp_error, protection, trap, undefined
+from simkernel.kernel.exceptions import (
+    breakpoint_trap,
+    debug,
+    fp_error,
+    protection,
+    trap,
+    undefined,
+)
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.faults import FAULT_NS, VM_FAULT_HWPOISON, failure_of
 from simkernel.kernel.hrtimers import LOCAL_TIMER_VECTOR
@@ -51,6 +58,7 @@ from simkernel.kernel.sigpending import SigInfo
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
 from simkernel.kernel.syscalls import NR_SYSCALLS, SYSCALL_NS
 from simkernel.kernel.task import Task, has_signal
+from simkernel.kernel.unhandled import complain
 from simkernel.kernel.userfault import NEEDS, reason
 
 
@@ -213,6 +221,7 @@ def _fault_taken(k: KernelFace, regs: int, error_code: int, address: int, ret: i
         if hole is not None and hole[0] <= address < hole[1]:
             ret = 0
             task.trap_nr, task.trap_error = X86_TRAP_GP, 0
+            complain(k, regs, SIGSEGV)
             k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
     if ret:
         set_signal_archinfo(k, task, error_code, address)
@@ -225,6 +234,7 @@ def _fault_taken(k: KernelFace, regs: int, error_code: int, address: int, ret: i
     elif ret & 0x2:  # VM_FAULT_SIGBUS
         k.signals.force(task, SIGBUS, BUS_ADRERR, address)
     elif ret:
+        complain(k, regs, SIGSEGV)
         k.signals.force(task, SIGSEGV, SEGV_ACCERR if present else SEGV_MAPERR, address)
     if task.work or k.clock._now >= k.cpus.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)

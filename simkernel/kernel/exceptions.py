@@ -24,6 +24,7 @@ from arch.errors import Fault
 from arch.exceptions import Refusal
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.ports import fixed_up
+from simkernel.kernel.unhandled import complain
 
 
 def trap(sig: int, code: int) -> Callable[[KernelFace, int, int], Body]:
@@ -36,6 +37,9 @@ def trap(sig: int, code: int) -> Callable[[KernelFace, int, int], Body]:
             yield from task.driver.trapped(regs)
         else:
             trapped(k, trapnr)
+            facts, pc = k.arch.exceptions, k.arch.instruction_pointer
+            if facts.software is not None and trapnr >= facts.software:  # a fault: it would be done again
+                k.regs.set(regs, pc, k.regs.get(regs, pc) - facts.software_length)
             refuse(k, regs, Refusal(sig, code))
         if task.work or k.clock._now >= k.cpus.deadline:
             yield k.call("exit_to_user_mode_loop", regs, 0)
@@ -70,6 +74,7 @@ def refuse(k: KernelFace, regs: int, told: Refusal) -> None:
         k.regs.set(regs, pc, address + told.length)
     elif told.sig == SIGBUS and facts.alignment_of_data:
         where = next(touched(k.arch, get, read), address)
+    complain(k, regs, told.sig)
     k.signals.force(task, told.sig, told.code, where)
 
 

@@ -36,6 +36,7 @@ from collections.abc import Callable, Hashable
 from typing import Protocol
 
 from arch.abi.fcntl import AT_FDCWD
+from arch.abi.kern_levels import KERN_WARNING, LOG_KERN
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, SyscallAbi
 from arch.cpu import Cpu
@@ -56,6 +57,7 @@ from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.namespaces import Namespace
 from simkernel.kernel.objects import Objects
+from simkernel.kernel.printk import CONSOLE_EVENT_ALWAYS, KernelLog
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.seccomp_filter import Filter
 from simkernel.kernel.sigframes import SignalFrames
@@ -177,10 +179,8 @@ class KernelFace:
     hostname: str
     domainname: str = "(none)"
     config: frozenset[str]  # CONFIG_* beyond Debian's
-    log: list[tuple[int, str]]  # dmesg: (ns, line)
+    log: KernelLog  # dmesg
     memory_failure_early_kill: bool = False  # who has a broken page hears of it at once
-    dmesg_restrict: bool = True  # only CAP_SYSLOG reads it (Debian's default)
-    log_wait: WaitQueue  # who waits for its next line
     security_hooks: SecurityHooks
     current: Task  # who runs; the scheduler changes it
 
@@ -264,11 +264,26 @@ class KernelFace:
         """Fire a tracepoint with the arguments of its TP_PROTO; nearly free when nothing listens."""
         raise NotImplementedError
 
-    def printk(self, text: str) -> None:
-        """A line for the kernel log (dmesg)."""
-        self.log.append((self.clock._now, text))
-        if self.log_wait.waiters or self.log_wait.on_wake:
-            self.wake_up(self.log_wait, 0)
+    def printk(self, text: str, level: int = KERN_WARNING) -> None:
+        """A line for the kernel log (dmesg), of a level from KERN_EMERG to KERN_DEBUG."""
+        self.printk_emit(text.encode("utf-8", "surrogateescape"), level)
+
+    def printk_emit(self, text: bytes, level: int, facility: int = LOG_KERN, finished: bool = True) -> None:
+        """vprintk_emit(): a line of anybody's; one that is not finished shows with the next."""
+        record = self.log.add(self.clock._now, text, level, facility, finished)
+        console = self.tracepoints.points.get("console")
+        if console is not None and console.active:
+            told = text if not self.version.before(CONSOLE_EVENT_ALWAYS) else b""
+            if not told and self.log.for_console(record):
+                told = record.stamp() + text
+            if told:
+                address = self.mem.alloc(len(told))
+                self.mem.write(address, told)
+                console.fire(address, len(told))
+                self.mem.free(address)
+        wait = self.log.wait
+        if wait.waiters or wait.on_wake:
+            self.wake_up(wait, 0)
 
     # -- objects in kernel memory, rights ----------------------------------------------------------------------------
 

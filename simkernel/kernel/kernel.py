@@ -25,6 +25,7 @@ from arch.typecache import shared_types
 from simkernel.block.face import BlockKernel
 from simkernel.ipc.face import IpcKernel
 from simkernel.kernel.address_spaces import AddressSpaces
+from simkernel.kernel.banner import say_at_boot
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.engine import Engine
@@ -41,6 +42,7 @@ from simkernel.kernel.jitter import Jitter
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.objects import Objects
 from simkernel.kernel.oops import Oopses
+from simkernel.kernel.printk import KernelLog
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.shortcuts import ROWS, Shortcuts
 from simkernel.kernel.sigframes import SignalFrames
@@ -48,7 +50,6 @@ from simkernel.kernel.signals import Signals
 from simkernel.kernel.softirq import TIMER_SOFTIRQ
 from simkernel.kernel.statics import Statics
 from simkernel.kernel.syscalls import Syscalls
-from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
@@ -62,7 +63,7 @@ from simkernel.observe.host import Host
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
     "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.mseal", "calls.time", "calls.time64", "calls.cpu_clocks", "calls.itimer", "calls.sched", "calls.mlock", "calls.mempolicy", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.process_mm", "calls.limits", "calls.ioprio", "calls.adjtimex", "calls.membarrier",
-    "calls.ids", "calls.futex", "calls.futex2", "calls.lsm", "calls.system", "calls.prctl", "calls.old", "calls.x86", "calls.ldt", "keys.calls", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
+    "calls.ids", "calls.futex", "calls.futex2", "calls.lsm", "calls.system", "calls.syslog", "calls.prctl", "calls.old", "calls.x86", "calls.ldt", "keys.calls", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
     "softirq", "timer", "locks", "security", "oom", "memory_failure",
 )  # fmt: skip
 DEFAULT_MEMORY = 256 << 20  # bytes
@@ -105,8 +106,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
         self.types = shared_types(self.arch, self.version)
         self.symbols = Symbols()
-        self.log = []
-        self.log_wait = WaitQueue("log_wait")
+        self.log = KernelLog()
         self.security_hooks = SecurityHooks()
         self.futexes = {}
         self.user_namespaces = {}
@@ -162,6 +162,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
     def _start(self) -> None:
         """Lay out the text, then the first tasks."""
         text, cpus = self.text, self.cpus
+        say_at_boot(self)
         text.build(entry_functions(self), self.syscalls)
         base = self.mem.map.text_base
         for name, address in (

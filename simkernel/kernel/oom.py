@@ -7,6 +7,7 @@ ENOMEM: there is nothing to try again, and the task itself goes.
 from __future__ import annotations
 
 from arch.abi.internal import GFP_HIGHUSER_MOVABLE
+from arch.abi.kern_levels import KERN_ERR, KERN_INFO
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.mman import PROT_WRITE
 from arch.abi.signal import SIGKILL
@@ -135,17 +136,19 @@ def dump_header(k: KernelFace, victim: Task) -> None:
     k.printk(
         f"{task.comm} invoked oom-killer: gfp_mask={gfp:#x}({names}), order=0, oom_score_adj={task.signal.oom_score_adj}"
     )
-    k.printk("Tasks state (memory values in pages):")
-    k.printk("[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name")
+    k.printk("Tasks state (memory values in pages):", KERN_INFO)
+    k.printk("[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name", KERN_INFO)
     for each in k.tasks.by_pid.values():
         if each is each.group_leader and (mm := each.mm) is not None:
             k.printk(
                 f"[{each.pid:7d}] {each.cred.uid:5d} {each.tgid:5d} {mm.total_pages():8d} {mm.rss_pages:8d} "
-                f"{table_pages(mm) << PAGE_SHIFT:8d} {0:8d}         {each.signal.oom_score_adj:5d} {each.comm}"
+                f"{table_pages(mm) << PAGE_SHIFT:8d} {0:8d}         {each.signal.oom_score_adj:5d} {each.comm}",
+                KERN_INFO,
             )
     k.printk(
         "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/,"
-        f"task={victim.comm},pid={victim.pid},uid={victim.cred.uid}"
+        f"task={victim.comm},pid={victim.pid},uid={victim.cred.uid}",
+        KERN_INFO,
     )
 
 
@@ -183,6 +186,6 @@ def oom_kill_process(k: KernelFace, oc: int, message: int) -> int:
     if not fatal_pending(victim) and victim.mm is not None:
         text = k.mem.read(message, 14).split(b"\0")[0].decode()
         dump_header(k, victim)
-        k.printk(obituary(victim, victim.mm, text))
+        k.printk(obituary(victim, victim.mm, text), KERN_ERR)
     kill(k, victim)
     return 0

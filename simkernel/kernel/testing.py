@@ -34,6 +34,7 @@ from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.kfunc import Function, Prototype
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.objects import Objects
+from simkernel.kernel.printk import KernelLog
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.signals import Signals
 from simkernel.kernel.syscalls import Syscalls
@@ -178,8 +179,7 @@ class HostKernel(KernelFace):
         self.symbols = Symbols()
         self.seed, self.random = seed, random.Random(seed)
         self.nr_cpus, self.hostname, self.config = cpus, "simkernel", frozenset()
-        self.log = []
-        self.log_wait = WaitQueue("log_wait")
+        self.log = KernelLog()
         self.security_hooks = SecurityHooks()
         self.futexes = {}
         self.user_namespaces = {}

@@ -57,6 +57,18 @@ class Function(NamedTuple):
     wrapped: bool  # a system call's wrapper: takes const struct pt_regs *
 
 
+# .sched.text: what sleeps for others, which in_sched_functions() passes over
+SCHED_TEXT = {
+    "schedule", "__schedule", "schedule_timeout", "schedule_timeout_interruptible", "schedule_timeout_uninterruptible",
+    "schedule_timeout_killable", "schedule_timeout_idle", "schedule_hrtimeout", "schedule_hrtimeout_range",
+    "schedule_hrtimeout_range_clock", "schedule_preempt_disabled", "do_nanosleep", "io_schedule", "io_schedule_timeout",
+    "wait_for_completion", "wait_for_completion_timeout", "wait_for_completion_interruptible", "wait_for_completion_killable",
+    "__wait_for_common", "do_wait_intr", "do_wait_intr_irq", "__wait_on_bit", "__wait_on_bit_lock", "bit_wait", "bit_wait_io",
+    "mutex_lock", "mutex_lock_interruptible", "mutex_lock_killable", "__mutex_lock_slowpath", "down_read", "down_write",
+    "down_read_killable", "down_write_killable", "rwsem_down_read_slowpath", "rwsem_down_write_slowpath", "__down", "__up", "yield",
+}  # fmt: skip
+
+
 class Text:
     """`k.text`."""
 
@@ -303,12 +315,25 @@ class Text:
     # -- looking -------------------------------------------------------------------------------------------------
 
     def stack_of(self, task: Task) -> list[str]:
-        """`name+0x0/0x40` of the functions that run in a task, innermost first."""
-        return [self.symbols.format(address) for address in self.functions_of(task)]
+        """`name+0x2a/0x40` of where the functions that a sleeping task is in go on, innermost first."""
+        return [self.symbols.format(address) for address in self.stack_trace_save_tsk(task)]
 
-    def functions_of(self, task: Task) -> list[int]:
-        """Their addresses."""
-        return [self.image.address(frame[3]) for frame in reversed(task.frames)]
+    def stack_trace_save_tsk(self, task: Task) -> list[int]:
+        """The same as addresses, without those of the scheduler itself."""
+        return [address for address in self.sleeping(task) if self._name_at(address) not in SCHED_TEXT]
+
+    def _name_at(self, address: int) -> str:
+        found = self.symbols.lookup(address)
+        return found[0] if found is not None else ""
+
+    def sleeping(self, task: Task) -> list[int]:
+        """Return addresses on the stack of a task that does not run, from the switch to another one outwards."""
+        frame, word = self.image.facts.switch_frame, self.arch.word
+        at = task.ksp
+        if "fp" in frame:  # else the chain begins where the stack does
+            at = self.mem.read_uint(at + frame.index("fp") * word, word)
+        pc = self.mem.read_uint(task.ksp + frame.index("pc") * word, word)
+        return [pc, *walk_frames(self.arch, self.mem, at)]
 
     def return_address(self) -> int:
         """__builtin_return_address(0) of the kernel function whose body runs: where its caller goes on."""

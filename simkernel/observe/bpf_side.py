@@ -412,7 +412,7 @@ class BpfSide(ABC):
     def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
         """Kernel stack of a task; of one that does not run, the functions that it is in."""
         found = self.k.tasks.at(task)
-        stack = self.kernel_stack() if found is self.k.current else self.k.text.functions_of(found)
+        stack = self.kernel_stack() if found is self.k.current else self.k.text.stack_trace_save_tsk(found)
         return stack[:max_depth]
 
     def is_user_task(self, task: int) -> bool:

@@ -16,7 +16,8 @@ from bpf.btf import Btf, Kind
 from bpf.btf.codec import INT_SIGNED
 from bpf.btf.recorded import machine_btf
 from bpf.helpers import HELPERS
-from simkernel.fs.procfs import PROC_BANNER, version_text
+from simkernel.fs.procfs import version_text
+from simkernel.kernel.banner import PROC_BANNER
 from simkernel.kernel.calls.system import uname_fields
 from simkernel.kernel.kfunc import Param, Prototype
 from simkernel.kernel.statics import STATICS

@@ -446,8 +446,8 @@ class Host(BpfSide):
         return Timer(self.k, self.k.clock.add(self.now_ns() + delay_ns, callback))
 
     def pr(self, level: int, text: str) -> None:
-        """A line of dmesg; levels are not kept."""
-        self.k.printk(text)
+        """A line of dmesg."""
+        self.k.printk(text, level)
 
     def clock_ns(self, clock: str) -> int:
         """One of BPF's clocks, in ns; the coarse ones go by ticks."""

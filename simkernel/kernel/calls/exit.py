@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.kern_levels import KERN_ALERT
 from arch.abi.ptrace import PTRACE_EVENT_EXIT
 from arch.abi.signal import (
     CLD_DUMPED,
@@ -75,7 +76,7 @@ def make_task_dead(k: KernelFace, signr: int) -> Body:
 
 def _stay_dead(k: KernelFace) -> Body:
     """An oops inside do_exit(): nothing more can be given back, and nobody is told."""
-    k.printk("Fixing recursive fault but reboot is needed!")
+    k.printk("Fixing recursive fault but reboot is needed!", KERN_ALERT)
     task = k.current
     task.state = TASK_DEAD
     k.mirror.store_state(task)

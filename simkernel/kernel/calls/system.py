@@ -5,7 +5,7 @@ kernel/{sys,panic}.c, kernel/sched/syscalls, drivers/char/random.c, arch/*/kerne
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYSLOG
+from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EFAULT, EINVAL, ENODEV, EPERM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
@@ -13,7 +13,6 @@ from arch.hosttime import check
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.namespaces import UtsNamespace, time_offsets
-from simkernel.kernel.security import ask
 from simkernel.kernel.task import Task
 from simkernel.kernel.usage import RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD
 from simkernel.kernel.user_namespace import ns_address
@@ -155,35 +154,6 @@ def sys_personality(k: KernelFace, personality: int) -> int:
     if personality != 0xFFFFFFFF:
         k.current.personality = personality
     return old
-
-
-@syscall("syslog", "int type, char *buf, int len", source="kernel/printk/printk.c")
-def sys_syslog(k: KernelFace, kind: int, buf: int, length: int) -> int:
-    """Read the kernel log (dmesg).  EINVAL, EPERM."""
-    if (k.dmesg_restrict or kind not in (3, 10)) and not (k.capable(CAP_SYSLOG) or k.capable(CAP_SYS_ADMIN)):
-        raise KernelError(EPERM)
-    ask(k, "syslog", kind)
-    text = "".join(
-        f"<6>[{ns // NSEC_PER_SEC:5d}.{ns % NSEC_PER_SEC // 1000:06d}] {line}\n" for ns, line in k.log
-    ).encode("utf-8", "surrogateescape")
-    if kind in (2, 3, 4):
-        if not buf or length < 0:
-            raise KernelError(EINVAL)
-        data = text[-length:] if length else b""
-        k.usercopy.copy_to_user(buf, data)
-        if kind == 4:
-            k.log.clear()
-        return len(data)
-    if kind == 5:
-        k.log.clear()
-        return 0
-    if kind == 8 and not 1 <= length <= 8:  # a level of the console
-        raise KernelError(EINVAL)
-    if kind in (0, 1, 6, 7, 8):
-        return 0
-    if kind in (9, 10):
-        return len(text) if kind == 9 else 1 << 17
-    raise KernelError(EINVAL)
 
 
 LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2 = (
