@@ -102,7 +102,7 @@ def _known(insn: Insn) -> bool:
     code, k = insn.code, insn.k
     if code in LOADS:
         offset = k - (1 << 32)
-        return not code & ABS or k <= U32_MAX + SKF_AD_OFF or (code == ABS and offset - SKF_AD_OFF in ANCILLARY)
+        return not code & ABS or k <= U32_MAX + SKF_AD_OFF or offset - SKF_AD_OFF in ANCILLARY  # of any size
     if code in (LD_W_LEN, LDX_W_LEN, LD_IMM, LDX_IMM, RET_K, RET_A, TAX, TXA, JA, LDX_B_MSH):
         return True
     if code in (LD_MEM, LDX_MEM, ST, STX):
@@ -123,7 +123,7 @@ class ClassicFilter:
     def _load(self, packet: Skb, code: int, k: int, a: int, x: int) -> int | None:
         offset = (k + x if code in LOADS and code & IND else k) & U32_MAX
         offset -= (offset >> 31) << 32
-        ancillary = ANCILLARY.get(offset - SKF_AD_OFF) if code == ABS else None
+        ancillary = ANCILLARY.get(offset - SKF_AD_OFF) if code in LOADS and code & ABS else None
         if ancillary is not None:
             value = ancillary(self.k, packet, a, x)
             return None if value is None else value & U32_MAX
