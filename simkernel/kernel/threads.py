@@ -102,8 +102,10 @@ class Threads:
         kthreadd = self.make_kernel_thread("kthreadd", sleeper, tasks.idle)
         ignored = [IGNORED_ACTION] * len(kthreadd.signal.actions)
         kthreadd.signal.actions = ignored  # ignore_signals(): its threads end without being waited for
-        for cpu in range(nr_cpus):
-            for name, priority in (("ksoftirqd", 0), ("migration", STOP_PRIORITY)):
+        for name, priority in (("ksoftirqd", 0), ("migration", STOP_PRIORITY)):
+            if priority:  # oom_init()
+                cpus.wake_new(self.make_kernel_thread("oom_reaper", sleeper, kthreadd))
+            for cpu in range(nr_cpus):
                 task = self.make_kernel_thread(f"{name}/{cpu}", sleeper, kthreadd)
                 task.affinity = 1 << cpu
                 if priority:  # sched_set_stop_task()

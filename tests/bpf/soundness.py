@@ -143,11 +143,12 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--version", default="6.1", help="whose rules: 5.10, 6.1, 6.12, 7.2")
     parser.add_argument("--out", type=Path, help="write the violating programs as cases")
     args = parser.parse_args(arguments)
     rng = random.Random(args.seed)
     pool, definitions = seeds(rng), json.loads(MAPS_FILE.read_text())["maps"]
-    version = KernelVersion.parse("6.1")
+    version = KernelVersion.parse(args.version)
     options = Options(version, run=True)
     definitions |= MAPS
     accepted, bad, start = 0, [], time.monotonic()

@@ -67,7 +67,7 @@ def test_every_function_can_be_probed_or_says_why_not(probing):
     kprobes = k.observer.tracing.kprobes
     layout, mem = k.cpu.layout, k.mem
     stubs = {name for _, _, name in kprobes.blacklist()}
-    blacklist = stubs | kprobes.black()
+    blacklist = stubs | set(kprobes.black())
     probed = 0
     for name in sorted(k.text.functions):
         if name in OWN_PATH or name in NEVER_ENTERED_AGAIN:

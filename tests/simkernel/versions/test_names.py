@@ -12,7 +12,7 @@ NAMES = {
     "5.10": ("random_read_iter urandom_read_iter random_write_iter pipe_read kmem_cache_alloc", "random_read urandom_read __sys_bpf futex_unlock_pi"),
     "6.1": ("random_write_iter __sys_bpf pipe_read pipe_write do_unlinkat do_coredump vfs_ioctl exit_to_user_mode_prepare", "random_write __futex_wait do_mseal"),
     "6.12": (
-        "kmem_cache_alloc_noprof kmem_cache_alloc_node_noprof exit_to_user_mode_loop __futex_wait do_mseal pipe_read do_filp_open do_unlinkat do_coredump",
+        "kmem_cache_alloc_noprof kmem_cache_alloc_node_noprof __futex_wait do_mseal pipe_read do_filp_open do_unlinkat do_coredump",
         "kmem_cache_alloc kmem_cache_alloc_node exit_to_user_mode_prepare",
     ),
     "7.2": (
