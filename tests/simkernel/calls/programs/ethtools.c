@@ -48,9 +48,9 @@ int main(int argc, char **argv)
 	long pid = fork();
 	if (!pid) {
 		sys(__NR_setresuid, 65534, 65534, 65534);
-		static const unsigned some[] = { 1, 2, 3, 4, 5, 6, 7, 9, 0xa, 0xb, 0x10, 0x14, 0x15, 0x1b, 0x1d, 0x1f, 0x20, 0x23, 0x2b, 0x37, 0x3a, 0x3b, 0x41, 0x45, 0x46, 0x4a, 0x4b, 0x4c, 0x4e, 0x50, 0x99 };
-		for (unsigned i = 0; i < sizeof(some) / sizeof(*some); i++)
-			ask(s, "lo", some[i], 0);
+		for (unsigned cmd = 0; cmd < 0x62; cmd++)
+			ask(s, "lo", cmd, 0);
+		ask(s, "lo", 0x99, 0);
 		leave(0);
 	}
 	wait_for(pid);
