@@ -61,11 +61,12 @@ class Function(NamedTuple):
 SCHED_TEXT = {
     "schedule", "__schedule", "schedule_timeout", "schedule_timeout_interruptible", "schedule_timeout_uninterruptible",
     "schedule_timeout_killable", "schedule_timeout_idle", "schedule_hrtimeout", "schedule_hrtimeout_range",
-    "schedule_hrtimeout_range_clock", "schedule_preempt_disabled", "do_nanosleep", "io_schedule", "io_schedule_timeout",
-    "wait_for_completion", "wait_for_completion_timeout", "wait_for_completion_interruptible", "wait_for_completion_killable",
-    "__wait_for_common", "do_wait_intr", "do_wait_intr_irq", "__wait_on_bit", "__wait_on_bit_lock", "bit_wait", "bit_wait_io",
-    "mutex_lock", "mutex_lock_interruptible", "mutex_lock_killable", "__mutex_lock_slowpath", "down_read", "down_write",
-    "down_read_killable", "down_write_killable", "rwsem_down_read_slowpath", "rwsem_down_write_slowpath", "__down", "__up", "yield",
+    "schedule_hrtimeout_range_clock", "schedule_preempt_disabled", "do_nanosleep", "io_schedule", "wait_for_completion",
+    "wait_for_completion_timeout", "wait_for_completion_interruptible", "wait_for_completion_killable", "__wait_for_common",
+    "__wait_on_bit", "__wait_on_bit_lock", "bit_wait", "bit_wait_io", "mutex_lock", "mutex_lock_interruptible",
+    "mutex_lock_killable", "__mutex_lock_slowpath", "down_read", "down_write", "down_read_killable", "down_write_killable",
+    "rwsem_down_read_slowpath", "rwsem_down_write_slowpath", "__down", "yield", "down_read_interruptible", "mutex_trylock",
+    "mutex_unlock",
 }  # fmt: skip
 
 
