@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
-from arch.abi.signal import ILL_ILLOPN, SI_KERNEL
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.callfacts import CallFacts
 from arch.datamodel import ILP32_LE_I386
-from arch.exceptions import Exceptions
 from arch.i386 import registers, text
 from arch.i386.files import FILES
 from arch.i386.syscalls import NUMBERS
@@ -22,7 +21,7 @@ from arch.native import EmulatorFacts
 from arch.support import FrameFacts, SegmentFacts, Support, TextFacts
 from arch.tracefacts import TraceFacts
 from arch.x86_64 import ENTRY as ENTRY_64
-from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
+from arch.x86_64 import EXCEPTIONS, EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
 from arch.x86_64.counter import forbid_counter
 from arch.x86_64.interrupts import INTERRUPT_ROWS, LOCAL_TIMER_ROW
 from arch.x86_64.rdrand import RANDOM_NUMBERS
@@ -219,14 +218,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x56555000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
-    exceptions=Exceptions(
-        undefined=ILL_ILLOPN,
-        breakpoint=SI_KERNEL,
-        absent_segments=(11, 12),
-        software=32,
-        software_length=2,
-        complain=partial(complain, digits=8),
-    ),
+    exceptions=replace(EXCEPTIONS, complain=partial(complain, digits=8)),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
     user_pt_regs_size=68,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from unicorn import unicorn_const as uc
@@ -216,6 +217,10 @@ def _prepare(cpu: object) -> None:
     cpu.uc.reg_write(x86.UC_X86_REG_CR0, cpu.uc.reg_read(x86.UC_X86_REG_CR0) | fp.X86_CR0_NE)
 
 
+# What both widths have
+EXCEPTIONS = Exceptions(
+    undefined=ILL_ILLOPN, breakpoint=SI_KERNEL, absent_segments=(11, 12), software=32, software_length=2
+)
 ARCHITECTURE = Architecture(
     name="x86_64",
     trampoline_arguments=(6, "6.6"),
@@ -324,15 +329,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x0000555555554000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
-    exceptions=Exceptions(
-        undefined=ILL_ILLOPN,
-        breakpoint=SI_KERNEL,
-        absent_segments=(11, 12),
-        software=32,
-        software_length=2,
-        hole=(1 << 47, (1 << 64) - (1 << 47)),
-        complain=complain,
-    ),
+    exceptions=replace(EXCEPTIONS, hole=(1 << 47, (1 << 64) - (1 << 47)), complain=complain),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
     bpf_jit=True,

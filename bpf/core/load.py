@@ -21,7 +21,8 @@ from bpf.core.program import BpfProg, load
 from bpf.isa.insn import Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.versions import features
-from bpf.versions.program_types import MANY_FUNCTIONS, types_where
+from bpf.versions.attach_groups import MANY_FUNCTIONS
+from bpf.versions.program_types import types_where
 
 # license_is_gpl_compatible() of include/linux/license.h
 GPL_COMPATIBLE = frozenset(

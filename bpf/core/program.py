@@ -46,7 +46,8 @@ from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_register
 from bpf.run.native_call import Constant, NativeCall
 from bpf.run.traced import Entry, TracedProgram
 from bpf.verifier.api import Verdict, VerifyRequest
-from bpf.versions.program_types import MANY_FUNCTIONS, types_where
+from bpf.versions.attach_groups import MANY_FUNCTIONS
+from bpf.versions.program_types import types_where
 from bpf.versions.verifier_rules import rules_of
 
 if TYPE_CHECKING:

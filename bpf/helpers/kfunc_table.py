@@ -10,7 +10,7 @@ from typing import Final
 
 from bpf import uapi
 from bpf.helpers.kfunc_rows import ROWS, KfuncSet, declare
-from bpf.versions.program_types import SESSIONS_OF_PROBES, SESSIONS_OF_TRAMPOLINES
+from bpf.versions.attach_groups import SESSIONS_OF_PROBES, SESSIONS_OF_TRAMPOLINES
 
 # functions with rules of their own in the verifier that are not modelled: no program with a call of one is accepted
 NOT_VERIFIED: Final = frozenset(

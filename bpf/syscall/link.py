@@ -34,7 +34,8 @@ from bpf.syscall.multi_link import is_multi, multi_request, tracing_multi_reques
 from bpf.syscall.sockmap import tell_programs
 from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
-from bpf.versions.program_types import MANY_FUNCTIONS, ONE_FUNCTION, types_where
+from bpf.versions.attach_groups import MANY_FUNCTIONS, ONE_FUNCTION
+from bpf.versions.program_types import types_where
 
 TP_NAME_MAX = 127
 RAW_COOKIES = "6.10"  # 68ca5d4eebb8: links to tracepoints have a cookie

@@ -13,7 +13,7 @@ from bpf.core.attach_prog import check_new_functions
 from bpf.core.program import BpfProg
 from bpf.face import FunctionsAttach, KprobeMultiAttach, TracingMultiAttach, UprobeMultiAttach
 from bpf.syscall.attr import Call
-from bpf.versions.program_types import is_session
+from bpf.versions.attach_groups import is_session
 
 MAX_MULTI = 1 << 20  # functions
 FILES_BY_DESCRIPTOR = "7.2"

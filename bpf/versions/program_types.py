@@ -157,22 +157,6 @@ def types_where(holds: Callable[[ProgramType], object]) -> frozenset[int]:
     return frozenset(row.number for row in PROGRAM_TYPES.values() if holds(row))
 
 
-SESSIONS_OF_PROBES = (uapi.BPF_TRACE_KPROBE_SESSION, uapi.BPF_TRACE_UPROBE_SESSION)
-SESSIONS_OF_TRAMPOLINES = (uapi.BPF_TRACE_FSESSION, uapi.BPF_TRACE_FSESSION_MULTI)
-ONE_FUNCTION = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_TRACE_FSESSION)
-MANY_FUNCTIONS = (uapi.BPF_TRACE_FENTRY_MULTI, uapi.BPF_TRACE_FEXIT_MULTI, uapi.BPF_TRACE_FSESSION_MULTI)
-AROUND_FUNCTIONS = (*ONE_FUNCTION, *MANY_FUNCTIONS)  # of tracing programs that change no result
-# such as see the result
-BEHIND_FUNCTIONS = (
-    uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN, uapi.BPF_TRACE_FEXIT_MULTI, *SESSIONS_OF_TRAMPOLINES,
-)  # fmt: skip
-
-
-def is_session(attach_type: int) -> bool:
-    """Programs of probes that run at a function's entry and at its return."""
-    return attach_type in SESSIONS_OF_PROBES
-
-
 def attach_types() -> list[tuple[AttachType, ProgramType]]:
     """All attach types by number, each with the program type that it belongs to."""
     rows = [(attach, row) for row in program_types() for attach in row.attach_types]
@@ -794,10 +778,3 @@ declare(
 RFC_PROGRAM_TYPES[1] = PROGRAM_TYPES[1]
 declare(2, "TRACING_FILTER", "3.20-rfc", sections="events+ - - filter_file", table=RFC_PROGRAM_TYPES)
 declare(3, "KPROBE_FILTER", "3.20-rfc", sections="events/kprobes+ - - filter_file", table=RFC_PROGRAM_TYPES)
-
-
-# Attach types of control groups whose programs cannot refuse: they return 1, and there is no result of the call that they could ask for.
-ALWAYS_ONE = frozenset((
-    uapi.BPF_CGROUP_UDP4_RECVMSG, uapi.BPF_CGROUP_UDP6_RECVMSG, uapi.BPF_CGROUP_INET4_GETPEERNAME,
-    uapi.BPF_CGROUP_INET6_GETPEERNAME, uapi.BPF_CGROUP_INET4_GETSOCKNAME, uapi.BPF_CGROUP_INET6_GETSOCKNAME,
-))  # fmt: skip

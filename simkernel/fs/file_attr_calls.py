@@ -62,9 +62,7 @@ def sys_file_getattr(k: FsKernel, dfd: int, filename: int, ufattr: int, usize: i
 def sys_file_setattr(k: FsKernel, dfd: int, filename: int, ufattr: int, usize: int, at_flags: int) -> int:
     """EINVAL, E2BIG, EFAULT, EOPNOTSUPP, EPERM, EROFS and what the walk says."""
     _check(usize, at_flags)
-    raw = k.usercopy.copy_from_user(ufattr, usize)
-    if any(raw[FILE_ATTR_SIZE_VER0:]):
-        return -E2BIG
+    raw = k.usercopy.copy_struct_from_user(ufattr, usize, FILE_ATTR_SIZE_VER0)
     mark = "<" if k.mem.byteorder == "little" else ">"
     xflags, extsize, _, projid, cowextsize = struct.unpack_from(f"{mark}QIIII", raw)
     if xflags & ~KNOWN:

@@ -11,6 +11,7 @@ from arch.abi.errno import EAGAIN, EFAULT, EINVAL, EIO, EPERM, EPIPE, ESPIPE
 from arch.abi.fcntl import O_ACCMODE, O_NONBLOCK, O_WRONLY, SEEK_DATA, SEEK_END, SEEK_SET
 from arch.abi.kern_levels import LOG_USER, SYSLOG_ACTION_OPEN, SYSLOG_ACTION_READ_ALL
 from arch.abi.poll import POLLERR, POLLIN, POLLPRI, POLLRDNORM
+from arch.abi.version import newest
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations, Inode
@@ -23,7 +24,7 @@ from simkernel.kernel.ratelimit import RatelimitState
 from simkernel.kernel.task import WaitQueue
 from tracing.face import WouldBlock
 
-LINE_MAX = {"6.3": 1024, "": 992}  # bytes of a write: PRINTKRB_RECORD_MAX, since; LOG_LINE_MAX
+LINE_MAX = (("6.3", 1024), (None, 992))  # bytes of a write: PRINTKRB_RECORD_MAX, since; LOG_LINE_MAX
 DEVKMSG_LIMITED = "4.9"  # printk.devkmsg
 UNFINISHED_LINES = "5.10"  # a record without a newline waits for the next
 PREFIX = re.compile(rb"<(\d*)>")
@@ -98,7 +99,7 @@ def devkmsg_write(k: FsKernel, iocb: int, from_: int) -> int:
     it = k.vfs.iters[from_]
     size: int = it.count
     version = k.version
-    if size > next(limit for since, limit in LINE_MAX.items() if not since or not version.before(since)):
+    if size > newest(LINE_MAX, version):
         return -EINVAL
     if not version.before(DEVKMSG_LIMITED):
         user: DevkmsgUser = k.vfs.kiocbs[iocb].file.private_data

@@ -62,10 +62,7 @@ def sys_landlock_create_ruleset(k: FsKernel, attr: int, size: int, flags: int) -
         raise KernelError(EINVAL)
     if size > PAGE_SIZE:
         raise KernelError(E2BIG)
-    raw = k.usercopy.copy_from_user(attr, size)
-    if any(raw[8:]):
-        raise KernelError(E2BIG)
-    handled = int.from_bytes(raw[:8], k.mem.byteorder)
+    handled = int.from_bytes(k.usercopy.copy_struct_from_user(attr, size, 8), k.mem.byteorder)
     if handled & ~MASK_ACCESS_FS:
         raise KernelError(EINVAL)
     if not handled:

@@ -66,10 +66,8 @@ def _request(k: FsKernel, req: int) -> tuple[int, int, int]:
         raise KernelError(E2BIG)
     if size < NS_ID_REQ_SIZE_VER0:
         raise KernelError(EINVAL)
-    raw = k.usercopy.copy_from_user(req, size)
-    if any(raw[NS_ID_REQ_SIZE_VER0:]):
-        raise KernelError(E2BIG)
-    _, spare, after, kinds, _, user = struct.unpack(order + NS_ID_REQ, raw[:NS_ID_REQ_SIZE_VER0])
+    raw = k.usercopy.copy_struct_from_user(req, size, NS_ID_REQ_SIZE_VER0)
+    _, spare, after, kinds, _, user = struct.unpack(order + NS_ID_REQ, raw)
     if spare:
         raise KernelError(EINVAL)
     if kinds & ~ALL_KINDS:

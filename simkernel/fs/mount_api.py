@@ -180,9 +180,8 @@ def _may_set(k: FsKernel, usize: int) -> Body:
 
 def _wanted(k: FsKernel, uattr: int, usize: int) -> tuple[MountKattr, bool] | None:
     """wants_mount_setattr(): what is to change, and whether ids are; None for nothing.  E2BIG, EINVAL, EFAULT, EBADF."""
-    raw, order = k.usercopy.copy_from_user(uattr, usize), "<" if k.mem.byteorder == "little" else ">"
-    if any(raw[MOUNT_ATTR_SIZE_VER0:]):
-        raise KernelError(E2BIG)
+    raw = k.usercopy.copy_struct_from_user(uattr, usize, MOUNT_ATTR_SIZE_VER0)
+    order = "<" if k.mem.byteorder == "little" else ">"
     attr_set, attr_clr, propagation, userns_fd = struct.unpack_from(order + "4Q", raw)
     if not attr_set and not attr_clr and not propagation:
         return None

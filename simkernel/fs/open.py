@@ -169,9 +169,7 @@ def sys_openat2(k: FsKernel, dfd: int, filename: int, how: int, usize: int) -> B
         return -EINVAL
     if usize > PAGE_SIZE:
         return -E2BIG
-    raw = k.usercopy.copy_from_user(how, usize)
-    if any(raw[24:]):
-        return -E2BIG
+    raw = k.usercopy.copy_struct_from_user(how, usize, 24)
     order = k.mem.byteorder
     flags, mode, resolve = (int.from_bytes(raw[i : i + 8], order) for i in (0, 8, 16))
     flags = k.vfs.abi.flags_from_user(flags)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINPROGRESS, EINTR, EINVAL, ENOENT, ENOSYS, ENOTTY, ESRCH
+from arch.abi.errno import EBADF, EBUSY, EFAULT, EINPROGRESS, EINTR, EINVAL, ENOENT, ENOSYS, ENOTTY, ESRCH
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.poll import POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from arch.errors import KernelError
@@ -191,10 +191,8 @@ def _addfd(k: FsKernel, listener: Listener, arg: int, size: int) -> Body:
     if not ADDFD_SIZE_VER0 <= size < PAGE:
         raise KernelError(EINVAL)
     order = "<" if k.mem.byteorder == "little" else ">"
-    raw = k.usercopy.copy_from_user(arg, size)
+    raw = k.usercopy.copy_struct_from_user(arg, size, ADDFD_SIZE_VER0)
     number, flags, source, wanted, fd_flags = struct.unpack_from(order + "QIIII", raw)
-    if any(raw[ADDFD_SIZE_VER0:]):
-        raise KernelError(E2BIG)
     if fd_flags & ~O_CLOEXEC:
         raise KernelError(EINVAL)
     setfd, ends = bool(flags & SECCOMP_ADDFD_FLAG_SETFD), bool(flags & SECCOMP_ADDFD_FLAG_SEND)

@@ -70,10 +70,8 @@ def _asked(k: FsKernel, req: int) -> Asked:
         raise KernelError(E2BIG)
     if size < MNT_ID_REQ_SIZE_VER0:
         raise KernelError(EINVAL)
-    raw, known = k.usercopy.copy_from_user(req, size), struct.calcsize(order + REQUEST)
-    if any(raw[known:]):
-        raise KernelError(E2BIG)
-    _, fd, mnt_id, param, ns_id = struct.unpack(order + REQUEST, raw[:known].ljust(known, b"\0"))
+    raw = k.usercopy.copy_struct_from_user(req, size, struct.calcsize(order + REQUEST))
+    _, fd, mnt_id, param, ns_id = struct.unpack(order + REQUEST, raw)
     if mnt_id <= MNT_UNIQUE_ID_OFFSET:
         raise KernelError(EINVAL)
     mounts, mine = k.vfs.mounts, k.current.namespaces.get("mnt")

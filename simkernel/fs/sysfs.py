@@ -11,6 +11,7 @@ from collections.abc import Callable
 from arch.abi.errno import EACCES
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY, O_WRONLY
 from arch.abi.stat import CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
+from arch.abi.version import newest
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import FileOperations, SuperBlock
@@ -21,7 +22,7 @@ from simkernel.fs.pseudo import (
     KERNFS_FOPS_5_9,
     PseudoSuper,
 )  # fmt: skip
-from simkernel.fs.sysfs_system import CPUHP_ONLINE, cpu_files, node_files
+from simkernel.fs.sysfs_system import HOTPLUG_TARGET, cpu_files, node_files
 from simkernel.fs.tracefs_fops import tracefs_fops
 from simkernel.fs.tree_options import OwnedSuper
 from simkernel.fs.vfs import FsType, Vfs
@@ -93,7 +94,7 @@ def _boot_tree(k: FsKernel) -> Dir:
         where, name = _walk(root, path)
         where.add(name, AttrFile(show, store, mode))
 
-    target = "0\n" if k.version.before("6.12") else f"{CPUHP_ONLINE['6.1']}\n"
+    target = f"{newest(HOTPLUG_TARGET, k.version)}\n"
     for path, show in cpu_files(k).items():
         text(f"devices/system/cpu/{path}", show)
     for path, show in node_files(k).items():

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from arch.abi.version import newest
 from arch.cpuinfo import Cache
 from simkernel.fs.face import FsKernel
 from simkernel.fs.proc_memory import meminfo, vmstat
 
 Show = Callable[[], str]
 
-CPUHP_ONLINE = {"6.1": 236, "": 220}  # a state of hotplug, by the first version that is known to have it
+HOTPLUG_TARGET = (("6.12", 236), (None, 0))  # what hotplug/target says of a CPU that has come at boot
+CPUHP_ONLINE = (("6.1", 236), (None, 220))  # a state of hotplug, by the first version that is known to have it
 # vulnerabilities, and the first version (of those known) that has the file
 VULNERABILITIES = (
     ("gather_data_sampling", ""), ("ghostwrite", "7.2"), ("indirect_target_selection", ""), ("itlb_multihit", ""), ("l1tf", ""),
@@ -74,7 +76,7 @@ def node_meminfo(k: FsKernel) -> str:
     known["MemUsed"] = known["MemTotal"] - known["MemFree"]
     out = []
     for name, source, since in NODE_MEMINFO:
-        if not since or not k.version.before(since):
+        if k.version.at_least(since or None):
             width = 15 if name in ("FileHugePages", "FilePmdMapped") else 16
             out.append(f"Node 0 {name + ':':<{width}}{known[source or name]:8d} kB\n")
     out += [f"Node 0 {name}: {0:5d}\n" for name in ("HugePages_Total", "HugePages_Free", "HugePages_Surp")]
@@ -97,7 +99,7 @@ def cpu_files(k: FsKernel) -> Mapping[str, Show]:
         out["enabled"] = lambda: cpu_range(k)
     if not version.before("7.2"):
         out["housekeeping"] = lambda: "\n"
-    state = next(state for since, state in CPUHP_ONLINE.items() if not since or not version.before(since))
+    state = newest(CPUHP_ONLINE, version)
     for cpu in range(k.nr_cpus):
         rows = {f"topology/{name}": text for name, text in topology(k, cpu).items()}
         rows["hotplug/state"] = f"{state}\n"
@@ -106,7 +108,7 @@ def cpu_files(k: FsKernel) -> Mapping[str, Show]:
         out |= {f"cpu{cpu}/{name}": lambda text=text: text for name, text in rows.items()}  # type: ignore[misc]
     if k.arch.cpuinfo.tells_vulnerabilities and not version.before(VULNERABILITIES_FROM):
         for name, since in VULNERABILITIES:
-            if not since or not version.before(since):
+            if version.at_least(since or None):
                 out[f"vulnerabilities/{name}"] = lambda: "Not affected\n"  # an emulator does not speculate
     return out
 

@@ -233,9 +233,7 @@ def _xattr_args(k: FsKernel, args: int, usize: int) -> tuple[int, int, int]:
         raise KernelError(EINVAL)
     if usize > PAGE_SIZE:
         raise KernelError(E2BIG)
-    raw = k.usercopy.copy_from_user(args, usize)
-    if any(raw[XATTR_ARGS:]):
-        raise KernelError(E2BIG)
+    raw = k.usercopy.copy_struct_from_user(args, usize, XATTR_ARGS)
     value, rest = int.from_bytes(raw[:8], k.mem.byteorder), raw[8:]
     return value, int.from_bytes(rest[:4], k.mem.byteorder), int.from_bytes(rest[4:8], k.mem.byteorder)
 

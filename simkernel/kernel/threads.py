@@ -102,23 +102,27 @@ class Threads:
         kthreadd = self.make_kernel_thread("kthreadd", sleeper, tasks.idle)
         ignored = [IGNORED_ACTION] * len(kthreadd.signal.actions)
         kthreadd.signal.actions = ignored  # ignore_signals(): its threads end without being waited for
-        for name, priority in (("ksoftirqd", 0), ("migration", STOP_PRIORITY)):
-            if priority:  # oom_init()
-                cpus.wake_new(self.make_kernel_thread("oom_reaper", sleeper, kthreadd))
-            for cpu in range(nr_cpus):
-                task = self.make_kernel_thread(f"{name}/{cpu}", sleeper, kthreadd)
-                task.affinity = 1 << cpu
-                if priority:  # sched_set_stop_task()
-                    task.policy, task.rt_priority = SCHED_FIFO, priority
-                    task.prio = task.normal_prio = STOP_PRIORITY - priority
-                self.mirror.change_flags(task, PF_NO_SETAFFINITY)  # kthread_bind()
-                self.mirror.store_affinity(task)
-                self.mirror.store_prio(task)
-                cpus.wake_new(task)
+        for cpu in range(nr_cpus):
+            self._bound("ksoftirqd", cpu, sleeper, kthreadd)
+        cpus.wake_new(self.make_kernel_thread("oom_reaper", sleeper, kthreadd))  # oom_init()
+        for cpu in range(nr_cpus):
+            self._bound("migration", cpu, sleeper, kthreadd, STOP_PRIORITY)
         cpus.wake_new(init)
         cpus.wake_new(kthreadd)
         tasks.last_pid = max(tasks.last_pid, FIRST_USER_PID - 1)
         tasks.init = init
+
+    def _bound(self, name: str, cpu: int, body: Callable[[], Steps[object]], kthreadd: Task, priority: int = 0) -> None:
+        """kthread_bind(), sched_set_stop_task() with a priority: a thread of one CPU."""
+        task = self.make_kernel_thread(f"{name}/{cpu}", body, kthreadd)
+        task.affinity = 1 << cpu
+        if priority:
+            task.policy, task.rt_priority = SCHED_FIFO, priority
+            task.prio = task.normal_prio = STOP_PRIORITY - priority
+        self.mirror.change_flags(task, PF_NO_SETAFFINITY)
+        self.mirror.store_affinity(task)
+        self.mirror.store_prio(task)
+        self.cpus.wake_new(task)
 
     # -- registers -----------------------------------------------------------------------------------------------
 

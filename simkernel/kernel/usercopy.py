@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EFAULT, ENAMETOOLONG
+from arch.abi.errno import E2BIG, EFAULT, ENAMETOOLONG
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
 
@@ -24,6 +24,13 @@ class UserCopy:
             return bytes(self.user.read(addr, size))
         except Fault:
             raise KernelError(EFAULT) from None
+
+    def copy_struct_from_user(self, addr: int, size: int, known: int) -> bytes:
+        """A structure that grows: the `known` bytes of one of `size`, zeros for what it is too old to have.  EFAULT; E2BIG: more is said."""
+        raw = self.copy_from_user(addr, size)
+        if any(raw[known:]):
+            raise KernelError(E2BIG, "something that this kernel does not know is asked for")
+        return raw[:known].ljust(known, b"\0")
 
     def copy_to_user(self, addr: int, data: bytes) -> None:
         """Write bytes to a user address; EFAULT."""

@@ -81,7 +81,7 @@ from bpf.verifier.lines.insn_text import helper_name
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.protos.choose import get_func_proto, helper_allowed
 from bpf.verifier.protos.map_compat import check_map_func_compatibility
-from bpf.versions.program_types import AROUND_FUNCTIONS
+from bpf.versions.attach_groups import AROUND_FUNCTIONS
 
 _NUMBER_OF: Final = {name: number for number, name in HELPER_NAMES.items()}
 

@@ -49,7 +49,7 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import Env, FuncArg, Rejected
-from bpf.versions.program_types import AROUND_FUNCTIONS
+from bpf.versions.attach_groups import AROUND_FUNCTIONS
 
 TAG_PREFIX: Final = "arg:"
 TAG_CTX, TAG_NONNULL, TAG_TRUSTED, TAG_NULLABLE, TAG_UNTRUSTED = "ctx", "nonnull", "trusted", "nullable", "untrusted"

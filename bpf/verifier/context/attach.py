@@ -14,8 +14,8 @@ from bpf.verifier.context.ctx_rule import CtxArg
 from bpf.verifier.domain.types import MEM_RDONLY, PTR_MAYBE_NULL, PTR_TO_BTF_ID, PTR_TO_BUF, PTR_TRUSTED
 from bpf.verifier.env import Env
 from bpf.verifier.protos import attach_rules
+from bpf.versions.attach_groups import AROUND_FUNCTIONS, MANY_FUNCTIONS
 from bpf.versions.features import has_attach_type
-from bpf.versions.program_types import AROUND_FUNCTIONS, MANY_FUNCTIONS
 
 MAX_BPF_FUNC_ARGS: Final = uapi.MAX_BPF_FUNC_ARGS
 _TRACE_PREFIX: Final = "btf_trace_"

@@ -16,8 +16,8 @@ from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tn
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 from bpf.verifier.protos.attach_rules import lsm_result_range
+from bpf.versions.attach_groups import ALWAYS_ONE, AROUND_FUNCTIONS, is_session
 from bpf.versions.features import has_attach_type
-from bpf.versions.program_types import ALWAYS_ONE, AROUND_FUNCTIONS, is_session
 
 
 def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:

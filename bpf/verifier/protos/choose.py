@@ -16,8 +16,9 @@ from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
 from bpf.verifier.protos.by_version import added, is_given, of_version
+from bpf.versions.attach_groups import ALWAYS_ONE, AROUND_FUNCTIONS
 from bpf.versions.features import has_attach_type
-from bpf.versions.program_types import ALWAYS_ONE, AROUND_FUNCTIONS, program_types
+from bpf.versions.program_types import program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
 

@@ -66,7 +66,7 @@ from bpf.verifier.rewrite.arena import narrow_arena_pointers
 from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
 from bpf.verifier.rewrite.may_goto import expand_may_goto
 from bpf.verifier.rewrite.patch import patch_insns
-from bpf.versions.program_types import BEHIND_FUNCTIONS, SESSIONS_OF_TRAMPOLINES
+from bpf.versions.attach_groups import BEHIND_FUNCTIONS, SESSIONS_OF_TRAMPOLINES
 
 MAX_BPF_STACK = uapi.MAX_BPF_STACK
 

@@ -459,10 +459,7 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     """The extensible form.  E2BIG, EINVAL, EFAULT."""
     if size < 64 or size > 4096:
         raise KernelError(EINVAL if size < 64 else E2BIG)
-    raw = k.usercopy.copy_from_user(uargs, size)
-    if any(raw[CLONE_ARGS_SIZE:]):
-        raise KernelError(E2BIG)
-    raw = raw.ljust(CLONE_ARGS_SIZE, b"\0")
+    raw = k.usercopy.copy_struct_from_user(uargs, size, CLONE_ARGS_SIZE)
     word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, CLONE_ARGS_SIZE, 8)]
     flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup = word
     if set_tid_size > MAX_PID_NS_LEVEL or bool(set_tid) != bool(set_tid_size):

@@ -14,7 +14,7 @@ from arch.abi.ethtool import (
     ETH_SS_RSS_HASH_FUNCS,
     ETH_SS_TUNABLES,
 )
-from arch.abi.version import KernelVersion
+from arch.abi.version import KernelVersion, newest
 
 # ETH_SS_FEATURES: the bits of NETIF_F_*, from 0
 FEATURES = """
@@ -56,7 +56,7 @@ LINK_MODES = """
     800000baseKR4/Full 800000baseDR4/Full 800000baseDR4_2/Full 800000baseSR4/Full 800000baseVR4/Full 1600000baseCR8/Full
     1600000baseKR8/Full 1600000baseDR8/Full 1600000baseDR8_2/Full
 """
-LINK_MODES_OF = {"7.2": 125, "6.12": 103, "6.1": 93, "": 92}  # how many, since
+LINK_MODES_OF = (("7.2", 125), ("6.12", 103), ("6.1", 93), (None, 92))  # how many, since
 
 RSS_HASH_FUNCS = ("toeplitz", "xor", "crc32")
 TUNABLES = ("Unspec", "rx-copybreak", "tx-copybreak", "pfc-prevention-tout", "tx-copybreak-buf-size")
@@ -92,7 +92,5 @@ def strings(version: KernelVersion, string_set: int) -> Sequence[str] | None:
     if string_set == ETH_SS_PHY_TUNABLES:
         return PHY_TUNABLES[: PHY_TUNABLES_BEFORE_7_2 if version.before("7.2") else None]
     if string_set == ETH_SS_LINK_MODES:
-        return LINK_MODES.split()[
-            : next(count for since, count in LINK_MODES_OF.items() if not since or not version.before(since))
-        ]
+        return LINK_MODES.split()[: newest(LINK_MODES_OF, version)]
     return None

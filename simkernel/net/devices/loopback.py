@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.inet import ARPHRD_LOOPBACK, ETH_HLEN, IFF_LOOPBACK
+from arch.abi.version import newest
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import eth_type_trans
@@ -25,10 +26,10 @@ class Loopback(LinkKind):
 
 
 # By version, the newest first.  As 6.1 has them: NETIF_F_SG, _FRAGLIST, _HW_CSUM, _HIGHDMA, _SCTP_CRC, _LLTX, _NETNS_LOCAL, _VLAN_CHALLENGED, _LOOPBACK, segmentation.
-FEATURES = {
-    "7.2": (0x52E401D4C69, 0xA00000E401D4800), "6.12": (0x516401D4C69, 0xA000006401D4800), "6.1": (0x516401D7C69, 0xA000006401D4800),
-    "": (0x510401D7C69, 0xA000000401D4800),
-}  # fmt: skip
+FEATURES = (
+    ("7.2", (0x52E401D4C69, 0xA00000E401D4800)), ("6.12", (0x516401D4C69, 0xA000006401D4800)), ("6.1", (0x516401D7C69, 0xA000006401D4800)),
+    (None, (0x510401D7C69, 0xA000000401D4800)),
+)  # fmt: skip
 
 
 def make(k: NetKernel, net: Net) -> NetDevice:
@@ -38,9 +39,7 @@ def make(k: NetKernel, net: Net) -> NetDevice:
         limits=(0, 0),
     )  # fmt: skip
     dev.broadcast = bytes(6)
-    dev.features, dev.hw_features = next(
-        both for since, both in FEATURES.items() if not since or not k.version.before(since)
-    )
+    dev.features, dev.hw_features = newest(FEATURES, k.version)
     dev.assign_type = NET_NAME_PREDICTABLE
     store(k, dev)
     return dev

@@ -11,12 +11,12 @@ from arch.records import dataclass, field
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.clsact import Classifier
-from simkernel.net.core.netns import LinkKind, NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.programs import NET_XMIT_DROP
-from simkernel.net.core.registry import netif_carrier
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_TC_EGRESS, drop
 from simkernel.net.core.tc import redirect
+from simkernel.net.devices.pair import PairKind, count_sent, forward
 from simkernel.net.face import NetKernel
 
 NETKIT_L2, NETKIT_L3 = 0, 1
@@ -40,30 +40,11 @@ def netkit(dev: NetDevice) -> NetkitEnd | None:
     return dev.private if isinstance(dev.private, NetkitEnd) else None
 
 
-class Netkit(LinkKind):
+class Netkit(PairKind):
     """netkit_link_ops, netkit_netdev_ops."""
 
     kind = "netkit"
     xmit = "netkit_xmit"
-
-    def __init__(self, k: NetKernel) -> None:
-        self.k = k
-
-    def opened(self, dev: NetDevice) -> None:
-        """netkit_open(): both ends up make a carrier."""
-        if dev.peer is not None and dev.peer.up:
-            netif_carrier(self.k, dev, True)
-            netif_carrier(self.k, dev.peer, True)
-
-    def stopped(self, dev: NetDevice) -> None:
-        """netkit_close()."""
-        netif_carrier(self.k, dev, False)
-        if dev.peer is not None:
-            netif_carrier(self.k, dev.peer, False)
-
-    def doomed(self, dev: NetDevice) -> list[NetDevice]:
-        """netkit_del_link(): one end does not go alone."""
-        return [dev, dev.peer] if dev.peer is not None else [dev]
 
 
 def _run(end: NetkitEnd, packet: Skb) -> int:
@@ -94,18 +75,9 @@ def netkit_xmit(k: NetKernel, skb: int, dev: int) -> Body:
 def _forward(k: NetKernel, packet: Skb, device: NetDevice, answer: int, length: int) -> Steps[int]:
     peer = device.peer
     if answer in (NETKIT_NEXT, NETKIT_PASS) and peer is not None:
-        if (yield k.call("__dev_forward_skb", peer.addr, packet.addr)):
-            device.stats["tx_dropped"] += 1
-            return NET_XMIT_DROP
-        device.stats["tx_packets"] += 1
-        device.stats["tx_bytes"] += length
-        peer.stats["rx_packets"] += 1
-        peer.stats["rx_bytes"] += length
-        yield k.call("__netif_rx", packet.addr)
-        return 0
+        return (yield from forward(k, packet, device, peer, length))
     if answer == NETKIT_REDIRECT:
-        device.stats["tx_packets"] += 1
-        device.stats["tx_bytes"] += length
+        count_sent(device, length)
         yield from redirect(k, packet, SKB_DROP_REASON_TC_EGRESS)
         return 0
     yield drop(k, packet)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from arch.abi.inet import ETH_HLEN, IFF_BROADCAST, IFF_MULTICAST
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.netns import LinkKind, Net, NetDevice
+from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import NET_XMIT_DROP
 from simkernel.net.core.registry import netif_carrier, register_netdevice
 from simkernel.net.core.skbuff import drop
+from simkernel.net.devices.pair import PairKind, forward
 from simkernel.net.face import NetKernel
 
 VETH_TSO_MAX = 524280
 
 
-class Veth(LinkKind):
+class Veth(PairKind):
     """veth_link_ops, veth_netdev_ops."""
 
     kind = "veth"
@@ -22,25 +23,6 @@ class Veth(LinkKind):
     tso_max_size = VETH_TSO_MAX
     native_xdp = True
     stamps_sent = True
-
-    def __init__(self, k: NetKernel) -> None:
-        self.k = k
-
-    def opened(self, dev: NetDevice) -> None:
-        """veth_open(): both ends up make a carrier."""
-        if dev.peer is not None and dev.peer.up:
-            netif_carrier(self.k, dev, True)
-            netif_carrier(self.k, dev.peer, True)
-
-    def stopped(self, dev: NetDevice) -> None:
-        """veth_close()."""
-        netif_carrier(self.k, dev, False)
-        if dev.peer is not None:
-            netif_carrier(self.k, dev.peer, False)
-
-    def doomed(self, dev: NetDevice) -> list[NetDevice]:
-        """veth_dellink(): one end does not go alone."""
-        return [dev, dev.peer] if dev.peer is not None else [dev]
 
 
 def make(k: NetKernel, net: Net, name: str, mac: bytes | None, ifindex: int) -> NetDevice:
@@ -65,12 +47,4 @@ def veth_xmit(k: NetKernel, skb: int, dev: int) -> Body:
         device.stats["tx_dropped"] += 1
         yield drop(k, packet)
         return NET_XMIT_DROP
-    if (yield k.call("__dev_forward_skb", peer.addr, skb)):
-        device.stats["tx_dropped"] += 1
-        return NET_XMIT_DROP
-    device.stats["tx_packets"] += 1
-    device.stats["tx_bytes"] += length
-    peer.stats["rx_packets"] += 1
-    peer.stats["rx_bytes"] += length
-    yield k.call("__netif_rx", skb)
-    return 0
+    return (yield from forward(k, packet, device, peer, length))
