@@ -491,6 +491,7 @@ BPF_F_REPLACE = 1 << 2
 BPF_F_BEFORE = 1 << 3
 BPF_F_AFTER = 1 << 4
 BPF_F_ID = 1 << 5
+BPF_F_PREORDER = 1 << 6
 BPF_F_LINK = 1 << 13
 
 # BPF_PROG_LOAD prog_flags

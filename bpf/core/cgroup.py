@@ -93,6 +93,7 @@ class CgroupLink(DetachableLink):
         ):
             raise KernelError(ENOENT, "among the programs of that hook is no such link")
         super().update(new, old)
+        self.bpf.cgroups.updated(self.cgroup, self.attach_type)
         fill_storage(self.entry, self.cgroup, self.attach_type)
 
     def forget_group(self) -> None:

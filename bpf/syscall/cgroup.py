@@ -6,13 +6,43 @@ from arch.abi.errno import EINVAL, ENOENT, ENOSPC
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
-from bpf.cgroup import LSM_PLACES, CgroupProg, Hook, lsm_place
+from bpf.cgroup import LSM_PLACES, CgroupProg, Hook, Order, lsm_place
 from bpf.core.cgroup import CgroupLink, fill_storage
+from bpf.core.link import BpfLink
 from bpf.core.program import BpfProg, prog_of_fd
-from bpf.face import Cgroup, CgroupAttach
+from bpf.face import Cgroup, CgroupAttach, Link, Prog
 from bpf.syscall.attr import Call
+from bpf.versions.attach_groups import GROUPS_ORDERED, GROUPS_PREORDERED, within
 
 CGROUP_FLAGS = uapi.BPF_F_ALLOW_OVERRIDE | uapi.BPF_F_ALLOW_MULTI | uapi.BPF_F_REPLACE
+ORDER_FLAGS = uapi.BPF_F_BEFORE | uapi.BPF_F_AFTER | uapi.BPF_F_ID | uapi.BPF_F_LINK
+
+
+def order_flags(call: Call) -> int:
+    """Those that say where among others, as far as this version knows them."""
+    flags = ORDER_FLAGS if within(call.version, GROUPS_ORDERED) else 0
+    return flags | (uapi.BPF_F_PREORDER if within(call.version, GROUPS_PREORDERED) else 0)
+
+
+def _order(call: Call, flags: int, named: int) -> Order:
+    """What the caller says of the place among others."""
+
+    def other() -> Prog | Link:
+        """bpf_get_anchor_prog(), bpf_get_anchor_link().  EBADF, EINVAL, ENOENT."""
+        is_link, by_id = flags & uapi.BPF_F_LINK, flags & uapi.BPF_F_ID
+        if not by_id and not named:
+            raise KernelError(EINVAL, "nobody is named")
+        if not is_link and not by_id:
+            return prog_of_fd(call.bpf, named)
+        objects = call.bpf.links.objects if is_link else call.bpf.progs.objects
+        found = objects.get(named) if by_id else call.host.fd_get(named)
+        if found is None:
+            raise KernelError(ENOENT)
+        if not isinstance(found, BpfLink | BpfProg):
+            raise KernelError(EINVAL)
+        return found
+
+    return Order(flags, named, other)
 
 
 def cgroup_of_fd(call: Call, name: str = "target_fd") -> Cgroup:
@@ -59,8 +89,10 @@ def put_shim(bpf: Bpf, place: int) -> None:
 def make_cgroup_link(call: Call, prog: BpfProg) -> CgroupLink:
     """cgroup_bpf_link_attach(), all but the descriptor."""
     attr, groups = call.attr, call.bpf.cgroups
-    if attr.flags:
+    if attr.flags & ~order_flags(call):
         raise KernelError(EINVAL)
+    ordered = within(call.version, GROUPS_ORDERED)
+    order = _order(call, attr.flags, attr.link_relative_fd) if ordered else Order(attr.flags)
     cgroup, asked = cgroup_of_fd(call), attr.attach_type
     attach_type = place_of(call, prog, asked)
     entry = CgroupProg(None)
@@ -75,7 +107,8 @@ def make_cgroup_link(call: Call, prog: BpfProg) -> CgroupLink:
     link.cgroup, link.entry, link.attach_type = cgroup, entry, attach_type
     entry.link = link
     fill_storage(entry, cgroup, attach_type)
-    groups.attach(cgroup, attach_type, uapi.BPF_F_ALLOW_MULTI, entry)
+    revision = attr.link_revision if ordered else 0
+    groups.attach(cgroup, attach_type, attr.flags | uapi.BPF_F_ALLOW_MULTI, entry, None, order, revision)
     take_shim(call, prog, attach_type)
     return link
 
@@ -100,7 +133,8 @@ def attach(call: Call, prog: BpfProg) -> int:
             raise KernelError(EINVAL)
     new = CgroupProg(prog)
     fill_storage(new, cgroup, attach_type)
-    old = call.bpf.cgroups.attach(cgroup, attach_type, flags, new, replaced)
+    order = _order(call, flags, attr.relative_fd)
+    old = call.bpf.cgroups.attach(cgroup, attach_type, flags, new, replaced, order, attr.expected_revision)
     prog.get()
     if old is None:
         take_shim(call, prog, attach_type)
@@ -118,6 +152,7 @@ def detach(call: Call, prog_type: int) -> int:
         unused = len(call.bpf.lsm_shims) < CGROUP_LSM_NUM
         raise KernelError(ENOENT if unused else EINVAL, "which hook, the program says")
     place = attr.attach_type if prog is None else place_of(call, prog, attr.attach_type)
+    groups.check_revision(cgroup, place, attr.expected_revision)
     old = groups.find(cgroup, place, prog)
     if old.direct is None:
         raise KernelError(ENOENT, "links are detached by themselves")
@@ -144,6 +179,9 @@ def query(call: Call) -> int:
     )
     room = attr.prog_cnt
     user.put(attr.place("attach_flags"), 4, 0 if effective else hook.flags)
+    if within(call.version, GROUPS_ORDERED):
+        told = not effective and not of_hooks
+        user.put(attr.place("revision"), 8, groups.revision(cgroup, attr.attach_type) if told else 0)
     user.put(attr.place("prog_cnt"), 4, len(progs))
     if not room or not attr.prog_ids or not progs:
         return 0

@@ -34,7 +34,7 @@ from bpf.syscall.multi_link import is_multi, multi_request, tracing_multi_reques
 from bpf.syscall.sockmap import tell_programs
 from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
-from bpf.versions.attach_groups import MANY_FUNCTIONS, ONE_FUNCTION
+from bpf.versions.attach_groups import GROUPS_ORDERED, MANY_FUNCTIONS, ONE_FUNCTION, within
 from bpf.versions.program_types import types_where
 
 TP_NAME_MAX = 127
@@ -307,9 +307,11 @@ def prog_attach(call: Call) -> int:
     attr = call.attr
     prog_type = _attachable(call, attr.attach_type)
     ordered = prog_type == device.PROGRAM_TYPE  # bpf_mprog_supported()
-    if attr.attach_flags & ~(device.MPROG_FLAGS if ordered else ATTACH_FLAGS):
+    of_groups = _of_groups(call, prog_type)
+    known = ATTACH_FLAGS | cgroup.order_flags(call) if of_groups else ATTACH_FLAGS
+    if attr.attach_flags & ~(device.MPROG_FLAGS if ordered else known):
         raise KernelError(EINVAL)
-    if not ordered and (attr.relative_fd or attr.expected_revision):
+    if not ordered and not of_groups and (attr.relative_fd or attr.expected_revision):
         raise KernelError(EINVAL)
     prog = prog_of_fd(call.bpf, attr.signed("attach_bpf_fd"))
     if prog.type != prog_type:
@@ -343,6 +345,11 @@ def _attachable(call: Call, attach_type: int) -> int:
     return prog_type
 
 
+def _of_groups(call: Call, prog_type: int) -> bool:
+    """Programs that are put in an order where groups have one."""
+    return prog_type in CGROUP_TYPES and within(call.version, GROUPS_ORDERED)
+
+
 def prog_detach(call: Call) -> int:
     """BPF_PROG_DETACH."""
     call.check()
@@ -350,7 +357,8 @@ def prog_detach(call: Call) -> int:
     prog_type = _attachable(call, attr.attach_type)
     if prog_type == device.PROGRAM_TYPE:
         return device.detach(call)
-    if attr.relative_fd or attr.expected_revision:
+    of_groups = _of_groups(call, prog_type)
+    if attr.relative_fd or (attr.attach_flags if of_groups else attr.expected_revision):
         raise KernelError(EINVAL)
     if prog_type == uapi.BPF_PROG_TYPE_FLOW_DISSECTOR:
         return _netns_detach(call, prog_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.version import KernelVersion
 from bpf import uapi
 
 SESSIONS_OF_PROBES = (uapi.BPF_TRACE_KPROBE_SESSION, uapi.BPF_TRACE_UPROBE_SESSION)
@@ -18,6 +19,15 @@ ALWAYS_ONE = frozenset((
     uapi.BPF_CGROUP_UDP4_RECVMSG, uapi.BPF_CGROUP_UDP6_RECVMSG, uapi.BPF_CGROUP_INET4_GETPEERNAME,
     uapi.BPF_CGROUP_INET6_GETPEERNAME, uapi.BPF_CGROUP_INET4_GETSOCKNAME, uapi.BPF_CGROUP_INET6_GETSOCKNAME,
 ))  # fmt: skip
+# Since when programs of control groups are put before or after others, and when their hooks have revisions; before all others.
+# 6.12 has both by its stable releases: Debian's 6.12.117 was asked.
+GROUPS_ORDERED = (("6.12", "6.13"), ("6.17", None))  # 120933984460
+GROUPS_PREORDERED = (("6.12", "6.13"), ("6.15", None))  # 4b82b181a26c
+
+
+def within(version: KernelVersion, spans: tuple[tuple[str, str | None], ...]) -> bool:
+    """In any of these spans of versions: (since, until)."""
+    return any(version.within(*span) for span in spans)
 
 
 def is_session(attach_type: int) -> bool:

@@ -6,6 +6,7 @@ programs/tokens.c about delegation by mounts of bpffs, tokens that are refused, 
 programs/aroundmany.c about programs around functions, sessions, many at once, and which programs may sleep,
 programs/caches.c about iterators over the slab's caches,
 programs/tcx.c about programs of devices, in an order that they choose, and netkit pairs,
+programs/grouporder.c about programs of control groups, in an order that they choose,
 programs/missedreturns.c about calls that links to many functions miss,
 programs/perflinks.c about links to perf events and about hits that probes miss within programs.
 """
@@ -60,6 +61,8 @@ ASKED = [
     ("perflinks", "6.1", ["misses"]),
     ("perflinks", "6.12", ["misses"]),
     ("perflinks", "7.2", ["misses"]),
+    ("grouporder", "6.12", []),
+    ("grouporder", "7.2", []),
 ]
 FLAGS = ["-nostdlib", "-static", "-Os", "-fno-pie", "-no-pie", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-fno-builtin", "-w", "-s", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,noexecstack"]  # fmt: skip
