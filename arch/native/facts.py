@@ -97,6 +97,9 @@ class EmulatorFacts:
     frame_reserve: int = 0  # bytes kept free between pt_regs and the top of the kernel stack
     outgoing_offset: int = 0  # at a hypercall, stack arguments of the call to make go to sp + this
     outgoing_slots: int = 0
+    espfix: int | None = (
+        None  # x86-64: 4 GiB that are the descriptor table's page again and again, for returns to 16-bit stacks
+    )
     spare: tuple[int, int] = (0, 0)  # what else of a frame nobody writes: from sp + this, bytes
     probe_red_zone: int = 0  # bytes below the kernel sp that stay untouched by a probe's frame
 

@@ -135,8 +135,19 @@ class TlbWriter(Writer):
         off = self._within(f, Word.DIRECT, Word.PHYS_SIZE, "direct", "not_direct")
         self._answer(f, off, UC_PROT_READ | UC_PROT_WRITE, "check")
         f.label("not_direct")
-        off = self._within(f, Word.VMALLOC_START, Word.VMALLOC_SIZE, "vmalloc", "refuse")
+        espfix = self.facts.espfix
+        off = self._within(
+            f, Word.VMALLOC_START, Word.VMALLOC_SIZE, "vmalloc", "refuse" if espfix is None else "not_vmalloc"
+        )
         self._walk_from(f, Word.VMALLOC_ROOT, off)
+        if espfix is not None:
+            f.label("not_vmalloc")
+            near = f.let(f"icmp ult i64 {f.let(f'sub i64 %vaddr, {espfix}')}, {1 << 32}")
+            f.branch(near, "espfix", "refuse")
+            f.label("espfix")
+            page = f.let(f"sub i64 {f.word('%blk', Word.GDT)}, {f.word('%blk', Word.DIRECT)}")
+            at = f.let(f"or i64 {page}, {f.let('and i64 %vaddr, 4095')}")
+            self._answer(f, at, UC_PROT_READ | UC_PROT_WRITE, "check")
 
     def _fill_user(self, f: Function) -> None:
         """User mode: the current page tables, and the descriptor table, which segment loads read (x86)."""

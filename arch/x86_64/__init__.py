@@ -84,6 +84,7 @@ EMULATOR = EmulatorFacts(
     kernel_flags=("eflags", 0x202),  # interrupts are on
     read_only_fields=("cs", "ss"),
     outgoing_slots=text.OUTGOING_SLOTS,
+    espfix=text.ESPFIX,
 )
 
 TEXT = TextFacts(

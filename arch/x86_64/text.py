@@ -12,6 +12,8 @@ from arch.support import Resolve, Stub
 HYPERCALL = bytes.fromhex("cd81")  # int $0x81
 NOP5 = bytes.fromhex("0f1f440000")
 OUTGOING_SLOTS = 4
+ESPFIX = 0xFFFFFF00_00000000  # ESPFIX_BASE_ADDR: 4 GiB that are one page.  arch/x86/include/asm/pgtable_64_types.h
+ESPFIX_FRAME = 0x800  # where in that page, which begins with the descriptor table
 
 
 def _code(value: int) -> bytes:
@@ -61,9 +63,23 @@ def _entry(handler: str) -> Stub:
 
 
 def _return_to_user(address: int, resolve: Resolve) -> bytes:
-    """Pop struct pt_regs and iretq."""
+    """Pop struct pt_regs and iretq.
+
+    iretq to a 16-bit stack leaves bits 31 to 16 of the stack pointer as the kernel has them.  So to a segment of the process's own
+    (bit 2 of ss) it is done on a stack where these are the program's: the frame goes to a page that is seen at any such address.
+    """
     pops = "415f 415e 415d 415c 5d 5b 415b 415a 4159 4158 58 59 5a 5e 5f"  # r15..r12 bp bx r11..r8 ax cx dx si di
-    return bytes.fromhex(pops) + bytes.fromhex("4883c408 48cf")  # skip orig_ax; iretq
+    code = bytes.fromhex(pops) + bytes.fromhex("4883c408")  # skip orig_ax
+    code += bytes.fromhex("f644242004 7502 48cf")  # testb $4,32(%rsp); jne 1f; iretq; 1:
+    code += bytes.fromhex("50 57 8b442428 250000ffff")  # push %rax; push %rdi; mov 40(%rsp),%eax; and $0xffff0000,%eax
+    code += (
+        bytes.fromhex("48bf") + (ESPFIX + ESPFIX_FRAME).to_bytes(8, "little") + bytes.fromhex("4809c7")
+    )  # movabs; or %rax,%rdi
+    for at in range(0, 56, 8):  # rdi, rax, and the frame: ip, cs, flags, sp, ss
+        code += (
+            bytes.fromhex("488b4424") + bytes([at]) + bytes.fromhex("488947") + bytes([at])
+        )  # mov %rsp[at],%rax; mov %rax,%rdi[at]
+    return code + bytes.fromhex("4889fc 5f 58 48cf")  # mov %rdi,%rsp; pop %rdi; pop %rax; iretq
 
 
 def _switch_to(address: int, resolve: Resolve) -> bytes:

@@ -72,7 +72,7 @@ from simkernel.fs.pipe import PIPEFIFO_FOPS
 from simkernel.fs.procfs import register_procfs
 from simkernel.fs.rootfs import make_directory, populate_dev, populate_root
 from simkernel.fs.sysfs import register_sysfs
-from simkernel.fs.tmpfs import TmpfsSuper
+from simkernel.fs.tmpfs import TmpfsSuper, simple_xattr_size
 from simkernel.fs.tty.devpts import register_devpts
 from simkernel.fs.vfs import FsType, Vfs
 from simkernel.kernel.areas import CacheFrames
@@ -89,7 +89,8 @@ def _mount_tmpfs(vfs: Vfs, devname: str, flags: int, data: str, fs_name: str = "
     if fs_name == "ramfs":
         data = f"mode={mode_option(data, 0o755):o}"
     mode = 0o755 if fs_name in ("rootfs", "devtmpfs") else 0o1777
-    return TmpfsSuper(vfs.anon_dev(), vfs.now, CacheFrames(vfs.k.mm.frames, True), data, fs_name, total, mode)
+    head = 0 if fs_name == "ramfs" else simple_xattr_size(vfs.names, vfs.k.arch.word)
+    return TmpfsSuper(vfs.anon_dev(), vfs.now, CacheFrames(vfs.k.mm.frames, True), data, fs_name, total, mode, head)
 
 
 def _mount_devtmpfs(vfs: Vfs, devname: str, flags: int, data: str) -> SuperBlock:

@@ -23,7 +23,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Path
-from simkernel.fs.tmpfs import INODE_SIZE, TmpfsInode, TmpfsSuper
+from simkernel.fs.tmpfs import INODE_SIZE, TmpfsInode, TmpfsSuper, simple_xattr_size
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
@@ -191,7 +191,15 @@ def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], s
     vfs = k.vfs
     mnt = vfs.shm_mnt
     if mnt is None:
-        new = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", k.mm.total_ram_pages)
+        new = TmpfsSuper(
+            vfs.anon_dev(),
+            vfs.now,
+            vfs.pool,
+            "size=100%",
+            "tmpfs",
+            k.mm.total_ram_pages,
+            xattr_head=simple_xattr_size(vfs.names, k.arch.word),
+        )
         mnt = vfs.shm_mnt = vfs.mounts.new(new, "tmpfs", mnt_id=0)  # the first mount of all: shmem_init()
     sb = mnt.mnt_sb
     assert isinstance(sb, TmpfsSuper)

@@ -44,6 +44,7 @@ class Features:
         self.random_iter = has("5.10")  # 5.19, and what long-term kernels got
         self.pipe_min_buffers = 2 if has("5.14") else 1  # of a pipe whose owner has many
         self.ofd_getlk_unlck = has("6.6")  # F_OFD_GETLK asks for any lock of one owner
+        self.shmem_xattr_space = has("6.6")  # user. attributes on tmpfs, and what all kinds take of its room for inodes
         self.shmem_fileattr = has("6.0")  # lsattr and chattr on tmpfs
         self.secretmem_mount_noexec = not has("6.17")  # 98f99394a104: since then the super block says it
         self.anon_files_have_no_fionread = has("6.17")  # IS_ANON_FILE(): regular by their mode alone

@@ -169,6 +169,7 @@ class SuperBlock:
         self.next_ino = 1
         self.addr = 0
         self.xattr_kinds: tuple[bytes, ...] = ()  # prefixes of extended attributes that can be stored
+        self.count_xattrs: Callable[[dict[bytes, bytes], int], None] = lambda new, sign: None  # their room
         self.acls = False  # SB_POSIXACL: files have access lists
         self.mounts: set[object] | None = None  # struct mounts, where kill() is to be called after the last
         self.anon_inode: Inode | None = None  # the one that all files of anon_inodefs share

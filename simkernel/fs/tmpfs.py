@@ -21,16 +21,19 @@ from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFREG, S_IRWXUGO, TMPFS
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.features import Features
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
 from simkernel.fs.mount_options import BadOption, ShmemOptions
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping, PagePool
+from simkernel.fs.posix_acl import ACL_NAMES
 from simkernel.kernel.areas import Vma
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 BOGO_DIRENT_SIZE = 20
+BOGO_INODE_SIZE = 1024
 SHORT_SYMLINK_LEN = 128  # from here on with the zero behind it, a target has a page of its own
 INODE_SIZE, DENTRY_SIZE = 976, 192  # bytes of memory: an inode and its first name, each further name
 
@@ -247,15 +250,24 @@ def move_dentry(dentry: Dentry, new_parent: Dentry, name: str) -> None:
     new_parent.children[name] = dentry
 
 
+def simple_xattr_size(names: Features, word: int) -> int:
+    """sizeof(struct simple_xattr), a node of a tree, a pointer and a size, where tmpfs counts it; else 0.  include/linux/xattr.h."""
+    return 5 * word if names.shmem_xattr_space else 0
+
+
 class TmpfsSuper(SuperBlock):
     """One tmpfs: its limits and its options."""
 
     def __init__(
         self, dev: int, now: Callable[[], int], pool: PagePool, data: str = "", fs_name: str = "tmpfs",
-        total_pages: int = 32768, root_mode: int = 0o1777,
+        total_pages: int = 32768, root_mode: int = 0o1777, xattr_head: int = 0,
     ) -> None:  # fmt: skip
+        """`xattr_head`: bytes of a struct simple_xattr, where attributes take of the room for inodes; 0: they do not, and `user.` is none."""
         super().__init__(fs_name, TMPFS_MAGIC, dev, now)
-        self.xattr_kinds, self.acls = (b"security.", b"trusted."), True
+        self.xattr_kinds, self.acls = (b"security.", b"trusted.", *((b"user.",) if xattr_head else ())), True
+        self.xattr_head, self.xattrs_take = xattr_head, 0
+        if xattr_head:
+            self.count_xattrs = self._count_xattrs
         self.mounts = set()
         self.pool = pool
         self.max_blocks = total_pages // 2
@@ -304,7 +316,7 @@ class TmpfsSuper(SuperBlock):
         if said.inodes is not None:
             if not self.max_inodes and said.inodes:
                 raise BadOption("Cannot retroactively limit inodes")
-            if said.inodes and self.max_inodes - self.free_inodes > said.inodes:
+            if said.inodes and self.max_inodes * BOGO_INODE_SIZE - self._free_space() > said.inodes * BOGO_INODE_SIZE:
                 raise BadOption("Too few inodes for current use")
             self.free_inodes += said.inodes - self.max_inodes
             self.max_inodes = said.inodes
@@ -325,7 +337,7 @@ class TmpfsSuper(SuperBlock):
 
     def take_inode(self, size: int = INODE_SIZE) -> None:
         """shmem_reserve_inode(), and `size` bytes of memory.  ENOSPC, ENOMEM."""
-        if self.max_inodes and self.free_inodes <= 0:
+        if self.max_inodes and self._free_space() < BOGO_INODE_SIZE:
             raise KernelError(ENOSPC, "no free inodes")
         self.pool.charge(size)
         self.free_inodes -= 1
@@ -334,6 +346,17 @@ class TmpfsSuper(SuperBlock):
         """And back."""
         self.pool.charge(-size)
         self.free_inodes += 1
+
+    def _free_space(self) -> int:
+        """free_ispace: bytes, of which an inode takes BOGO_INODE_SIZE."""
+        return self.free_inodes * BOGO_INODE_SIZE - self.xattrs_take
+
+    def _count_xattrs(self, xattrs: dict[bytes, bytes], sign: int) -> None:
+        """shmem_xattr_handler_set(): attributes take simple_xattr_space() each (1), or give it back (-1); access lists none.  ENOSPC."""
+        space = sum(self.xattr_head + len(name) + len(value) for name, value in xattrs.items() if name not in ACL_NAMES)
+        if sign > 0 and self.max_inodes and space > self._free_space():
+            raise KernelError(ENOSPC, "no room for the attribute")
+        self.xattrs_take += sign * space
 
     def take_block(self) -> bool:
         """Account one page; False when the file system is full."""
@@ -351,5 +374,6 @@ class TmpfsSuper(SuperBlock):
         free = self.max_blocks - self.used_blocks if self.max_blocks else 0
         return {
             "f_type": self.s_magic, "f_bsize": PAGE_SIZE, "f_namelen": NAME_MAX, "f_blocks": self.max_blocks,
-            "f_bfree": free, "f_bavail": free, "f_files": self.max_inodes, "f_ffree": self.free_inodes,
+            "f_bfree": free, "f_bavail": free, "f_files": self.max_inodes,
+            "f_ffree": self._free_space() // BOGO_INODE_SIZE if self.max_inodes else 0,
         }  # fmt: skip

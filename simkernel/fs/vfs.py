@@ -417,6 +417,7 @@ class Vfs:
             self.security.ask("inode_free_security", inode)
         if inode.xattrs:
             self.k.mm.charge(-xattr_room(inode.xattrs))
+            inode.i_sb.count_xattrs(inode.xattrs, -1)
             inode.xattrs = None
         self.told.evicted(inode)
         inode.evict()

@@ -151,15 +151,22 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
 
 
 def _replace(k: FsKernel, inode: Inode, name: bytes, value: bytes | None, flags: int) -> None:
-    """simple_xattr_set().  EEXIST, ENODATA, ENOMEM."""
+    """shmem_xattr_handler_set(), simple_xattr_set(): room comes first.  ENOSPC, EEXIST, ENODATA, ENOMEM."""
     store = _store(inode, name)
-    if name in store and flags & XATTR_CREATE:
-        raise KernelError(EEXIST)
-    if name not in store and (flags & XATTR_REPLACE or value is None):
-        raise KernelError(ENODATA)
+    count = inode.i_sb.count_xattrs
     more = {} if value is None else {name: value}
-    less = {name: store[name]} if name in store else {}
-    k.mm.charge(xattr_room(more) - xattr_room(less))
+    count(more, 1)
+    try:
+        if name in store and flags & XATTR_CREATE:
+            raise KernelError(EEXIST)
+        if name not in store and (flags & XATTR_REPLACE or value is None):
+            raise KernelError(ENODATA)
+        less = {name: store[name]} if name in store else {}
+        k.mm.charge(xattr_room(more) - xattr_room(less))
+    except KernelError:
+        count(more, -1)
+        raise
+    count(less, -1)
     store.pop(name, None)
     store.update(more)
 

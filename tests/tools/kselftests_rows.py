@@ -109,5 +109,5 @@ REASONS: dict[str, str] = {
     "x86/iopl_64": "nobody is kept from ports", "x86/sigaltstack_64": "a CPU without AVX-512: the frame is small enough",
     "x86/single_step_syscall_64": "SYSENTER while stepping", "x86/syscall_arg_fault_64": "SYSENTER while stepping",
     "proc/proc-tid0": "does not end in time on a loaded host", "proc/proc-uptime-001": "does not end in time on a loaded host",
-    "syscall_user_dispatch/sud_benchmark": "does not end in time on a loaded host", "x86/sigreturn_64": "a return to a 16-bit stack keeps the kernel's upper bits of the stack pointer",
+    "syscall_user_dispatch/sud_benchmark": "does not end in time on a loaded host",
 }  # fmt: skip

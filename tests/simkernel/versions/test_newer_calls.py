@@ -9,7 +9,7 @@ import pytest
 from simkernel.machine import boot
 
 PROGRAMS = Path(__file__).parent / "programs"
-NAMES = ("newer_calls", "newer_attributes", "newer_trees", "newer_mounts", "newer_secrets")
+NAMES = ("newer_calls", "newer_attributes", "newer_trees", "newer_mounts", "newer_secrets", "newer_tmpfs_attributes")
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
 
 
