@@ -14,6 +14,7 @@
 # make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
 # make test-old-verifier-suite WORDS="--real ANSWERS.txt"  the same of 5.10, test_verifier
 # make test-version-suites WORDS="--real ANSWERS.txt"  the verifier's own tests of 6.12, fetched and compiled, compared with a real kernel's answers
+# make tiers  20,000 random programs: each is run by Python and by machine code, and gives the same
 # make fuzz MINUTES=10  hostile input of every kind, for so long
 # make determinism  four stories ten ways: not a byte may differ
 # make growth    ten thousand rounds of what is begun and ended: nothing may be left
@@ -24,7 +25,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-old-verifier-suite test-compiled test-samples test-slow test-cpython test-ftrace test-kselftests test-stress-ng test-bpf-selftests test-version-suites lint docs bench soundness hostile fuzz site determinism growth clean
+.PHONY: venv demo test test-old-verifier-suite test-compiled test-samples test-slow test-cpython test-ftrace test-kselftests test-stress-ng test-bpf-selftests test-version-suites lint docs bench soundness tiers hostile fuzz site determinism growth clean
 
 venv: $(VENV)/.installed
 
@@ -98,6 +99,9 @@ bench: venv
 SEED ?= $(shell date +%s)
 soundness: venv
 	$(BIN)/python tests/bpf/soundness.py --programs 20000 --seed $(SEED)
+
+tiers: venv
+	$(BIN)/python tests/bpf/two_tiers.py --programs 20000 --seed $(SEED)
 
 hostile: venv
 	$(BIN)/python tests/simkernel/hostile.py --programs 20000 --seed $(SEED)

@@ -51,7 +51,7 @@ Besides the fuzzer:
 | names do not command the terminal | `tests/simkernel/cli/test_terminal.py` |
 | results are whole or marked | `tests/simkernel/cli/test_run.py` |
 | programs that no verifier would let pass | `make hostile`: 20,000, each in a process of its own |
-| programs that the verifier let pass | `make soundness`: 20,000, run with every check on |
+| programs that the verifier let pass | `make soundness`: 20,000, run with every check on; `make tiers`: 20,000, by Python and by machine code |
 | binds | `tests/simkernel/fs/test_host_attacks.py` |
 """
 

@@ -146,7 +146,11 @@ def leaf({names}):
     return {result}
 """
 
-_UNPACK = "unpack(buf, regs - base)"
+_UNPACK = """    try:
+        v = unpack(buf, regs - base)
+    except (StructError, OverflowError):
+        raise CorruptMemory(f"a system call's registers at {regs:#x}") from None
+"""
 
 
 class Flattened:
@@ -294,7 +298,7 @@ class Engine:
         if "v[" in arguments:
             text = text.replace(
                 f"    clock._now += {HYPERCALL_NS}\n",
-                f"    clock._now += {HYPERCALL_NS}\n    v = {_UNPACK}\n",
+                f"    clock._now += {HYPERCALL_NS}\n{_UNPACK}",
                 1,
             )
         scope: dict[str, Any] = {
@@ -306,6 +310,8 @@ class Engine:
             **RAISED,
             "converts": self.converters.get,
             "Flattened": Flattened,
+            "StructError": struct.error,
+            "CorruptMemory": CorruptMemory,
             "name": name,
             **extra,
         }

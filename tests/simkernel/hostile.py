@@ -21,6 +21,7 @@ import mmap
 import os
 import random
 import signal
+import struct
 import sys
 import time
 import traceback
@@ -56,7 +57,8 @@ HELPER_NAMES = {
     14: "bpf_get_current_pid_tgid",
     16: "bpf_get_current_comm",
 }
-SLIPS = (KeyError, AssertionError, IndexError, AttributeError, TypeError, ValueError)  # no words for destroyed memory
+# no words for destroyed memory
+SLIPS = (KeyError, AssertionError, IndexError, AttributeError, TypeError, ValueError, OverflowError, struct.error)
 M64 = (1 << 64) - 1
 M = M64
 
