@@ -143,6 +143,7 @@ WITH_BODY: Final = frozenset(
         "bpf_cgroup_ancestor",
         "bpf_session_is_return",
         "bpf_session_cookie",
+        "bpf_sock_addr_set_sun_path",
     ]
 )
 

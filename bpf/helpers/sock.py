@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from arch.abi.errno import EEXIST, EINVAL, ENETUNREACH, ENOENT, EOPNOTSUPP, ESOCKTNOSUPPORT
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_WAIT
-from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
+from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, UNIX_PATH_MAX
 from bpf import uapi
-from bpf.helpers import Runtime, prototype
+from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.maps.sock_map import SockMap
 from bpf.packet.skbuff import NetDevice, SkBuff, Sock
 
+SUN_PATH = 2  # where sockaddr_un.sun_path begins
 BEGINNINGS = (4, 5, 11)  # BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, _PASSIVE_ESTABLISHED_CB, _TCP_LISTEN_CB
 
 
@@ -77,6 +78,19 @@ def bpf_get_socket_cookie_sock(rt: Runtime, sk: int) -> int:
 def bpf_get_socket_cookie_sock_addr(rt: Runtime, ctx: int) -> int:
     """Of the socket whose address is set or asked for."""
     return sock_gen_cookie(rt, _field(rt, "bpf_sock_addr_kern.sk", ctx))
+
+
+@kernel_name("bpf_sock_addr_set_sun_path")
+def bpf_sock_addr_set_sun_path(rt: Runtime, sa_kern: int, sun_path: int, size: int) -> int:
+    """Another path of a Unix socket's address, of so many bytes: never none.  EINVAL."""
+    at = Sock(rt.host, sa_kern)
+    if at.read(at.read(sa_kern, "bpf_sock_addr_kern.sk"), "sock_common.skc_family") != AF_UNIX:
+        return -EINVAL
+    if not 0 < size <= UNIX_PATH_MAX:
+        return -EINVAL
+    rt.mem.write(at.read(sa_kern, "bpf_sock_addr_kern.uaddr") + SUN_PATH, bytes(rt.mem.read(sun_path, size)))
+    at.write(sa_kern, "bpf_sock_addr_kern.uaddrlen", SUN_PATH + size)
+    return 0
 
 
 @prototype(

@@ -18,6 +18,7 @@ BEHIND_FUNCTIONS = (
 ALWAYS_ONE = frozenset((
     uapi.BPF_CGROUP_UDP4_RECVMSG, uapi.BPF_CGROUP_UDP6_RECVMSG, uapi.BPF_CGROUP_INET4_GETPEERNAME,
     uapi.BPF_CGROUP_INET6_GETPEERNAME, uapi.BPF_CGROUP_INET4_GETSOCKNAME, uapi.BPF_CGROUP_INET6_GETSOCKNAME,
+    uapi.BPF_CGROUP_UNIX_RECVMSG, uapi.BPF_CGROUP_UNIX_GETPEERNAME, uapi.BPF_CGROUP_UNIX_GETSOCKNAME,
 ))  # fmt: skip
 # Since when programs of control groups are put before or after others, and when their hooks have revisions; before all others.
 # 6.12 has both by its stable releases: Debian's 6.12.117 was asked.

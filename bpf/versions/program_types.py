@@ -523,7 +523,8 @@ declare(
         CGROUP_INET4_BIND@4.17 CGROUP_INET6_BIND@4.17 CGROUP_INET4_CONNECT@4.17 CGROUP_INET6_CONNECT@4.17
         CGROUP_INET4_GETPEERNAME@5.8 CGROUP_INET6_GETPEERNAME@5.8 CGROUP_INET4_GETSOCKNAME@5.8
         CGROUP_INET6_GETSOCKNAME@5.8 CGROUP_UDP4_SENDMSG@4.18 CGROUP_UDP6_SENDMSG@4.18 CGROUP_UDP4_RECVMSG@5.2
-        CGROUP_UDP6_RECVMSG@5.2
+        CGROUP_UDP6_RECVMSG@5.2 CGROUP_UNIX_CONNECT@6.7 CGROUP_UNIX_SENDMSG@6.7 CGROUP_UNIX_RECVMSG@6.7
+        CGROUP_UNIX_GETPEERNAME@6.7 CGROUP_UNIX_GETSOCKNAME@6.7
     """,
     probe_attach="CGROUP_INET4_CONNECT",
     sections="""
@@ -539,6 +540,11 @@ declare(
         cgroup/getpeername6 CGROUP_INET6_GETPEERNAME exp
         cgroup/getsockname4 CGROUP_INET4_GETSOCKNAME exp
         cgroup/getsockname6 CGROUP_INET6_GETSOCKNAME exp
+        cgroup/connect_unix     CGROUP_UNIX_CONNECT     exp
+        cgroup/sendmsg_unix     CGROUP_UNIX_SENDMSG     exp
+        cgroup/recvmsg_unix     CGROUP_UNIX_RECVMSG     exp
+        cgroup/getpeername_unix CGROUP_UNIX_GETPEERNAME exp
+        cgroup/getsockname_unix CGROUP_UNIX_GETSOCKNAME exp
     """,
 )
 declare(

@@ -265,6 +265,7 @@ class Rules:
     drops_checked_in_nmi: bool = since(
         "7.2", "94c8d1c21be4", "programs that may run in an NMI drop no objects with members that need more"
     )
+    results_are_errnos: bool = since("7.2", "-", "programs of control groups set 0 or an errno as the call's result")
     exchange_under_lock: bool = since("7.1", "-", "kernel pointers are exchanged while a lock is held")
     constant_size_of_null: bool = since("7.1", "-", "a size that must be known is one beside NULL, too")
     kptrs_in_shared_objects: bool = since("7.1", "-", "the same in objects that others share")

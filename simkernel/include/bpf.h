@@ -161,7 +161,12 @@ enum bpf_attach_type {
 	BPF_TCX_INGRESS, /* since 6.6 */
 	BPF_TCX_EGRESS, /* since 6.6 */
 	BPF_TRACE_UPROBE_MULTI = 48,
-	BPF_NETKIT_PRIMARY = 54, /* since 6.7 */
+	BPF_CGROUP_UNIX_CONNECT = 49, /* since 6.7 */
+	BPF_CGROUP_UNIX_SENDMSG, /* since 6.7 */
+	BPF_CGROUP_UNIX_RECVMSG, /* since 6.7 */
+	BPF_CGROUP_UNIX_GETPEERNAME, /* since 6.7 */
+	BPF_CGROUP_UNIX_GETSOCKNAME, /* since 6.7 */
+	BPF_NETKIT_PRIMARY, /* since 6.7 */
 	BPF_NETKIT_PEER, /* since 6.7 */
 	BPF_TRACE_KPROBE_SESSION = 56,
 	BPF_TRACE_UPROBE_SESSION = 57,
@@ -1772,6 +1777,7 @@ struct bpf_sock_addr_kern {
 	struct sockaddr *uaddr;
 	u64 tmp_reg;
 	void *t_ctx;
+	u32 uaddrlen; /* since 6.7 */
 };
 struct sk_psock_progs {
 	struct bpf_prog *msg_parser;

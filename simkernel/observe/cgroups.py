@@ -11,7 +11,7 @@ from functools import partial
 
 from arch.abi.errno import EFAULT, ENOENT
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.socket import AF_INET, AF_INET6, SOCKADDR_STORAGE
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCKADDR_STORAGE
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
@@ -50,7 +50,7 @@ from simkernel.observe.tc import TcClassifier, classifier_of_fd, redirected
 from simkernel.observe.xdp import XdpPrograms
 
 MIN_OPTION = 16  # bytes that a program may use of a socket option's buffer
-INET = (AF_INET, AF_INET6)
+HAVE_PROGRAMS = (AF_INET, AF_INET6, AF_UNIX)
 # Operations that programs have to ask for.
 CALLBACK_FLAGS = {
     BPF_SOCK_OPS_STATE_CB: uapi.BPF_SOCK_OPS_STATE_CB_FLAG,
@@ -130,7 +130,7 @@ class CgroupNet(_Base, NetPrograms):
 
     def _group(self, sk: Sock, attach_type: int) -> Cgroup | None:
         """None where nothing is to run: cgroup_bpf_enabled(), cgroup_bpf_sock_enabled()."""
-        if attach_type not in self.groups.enabled or sk.family not in INET:
+        if attach_type not in self.groups.enabled or sk.family not in HAVE_PROGRAMS:
             return None
         group = sk.cgroup or self.k.vfs.cgroups.root
         return group if self.groups.effective(group, attach_type) else None
@@ -163,10 +163,14 @@ class CgroupNet(_Base, NetPrograms):
             mem.write(uaddr, address.ljust(SOCKADDR_STORAGE, b"\0")[:SOCKADDR_STORAGE])
             mem.write(chosen, source.ljust(16, b"\0"))
             with self.context("bpf_sock_addr_kern", sk=sk.addr, uaddr=uaddr, t_ctx=chosen if source else 0) as ctx:
+                counted = ctx.kernel.has("bpf_sock_addr_kern.uaddrlen")
+                if counted:
+                    ctx.set("uaddrlen", len(address))
                 answer, flags = run_cgroup(
                     self.bpf, group, attach_type, lambda prog: prog.run(ctx.addr), with_flags=flagged
                 )
-            after = bytes(mem.read(uaddr, len(address))) if address else b""
+                length = ctx.get("uaddrlen") if counted and not answer else len(address)
+            after = bytes(mem.read(uaddr, length)) if length else b""
             return answer, after, flags, bytes(mem.read(chosen, 16))[: len(source)]
 
     # ---- packets ----

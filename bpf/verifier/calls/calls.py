@@ -32,6 +32,7 @@ from bpf.verifier.calls.subprog import (
     set_map_elem_callback_state,
     set_timer_callback_state,
     set_user_ringbuf_callback_state,
+    verbose_range,
 )
 from bpf.verifier.context.btf_walk import resolve_size
 from bpf.verifier.domain.bounds import reg_bounds_sync, s32
@@ -73,6 +74,7 @@ from bpf.verifier.domain.types import (
     RET_PTR_TO_SOCKET,
     RET_PTR_TO_TCP_SOCK,
     RET_VOID,
+    SCALAR_VALUE,
     base_type,
     type_flag,
 )
@@ -102,7 +104,7 @@ _RECORDS_MAP: Final = _helpers(
 )
 _WRITES_MAP: Final = _helpers("map_delete_elem map_update_elem map_push_elem map_pop_elem")
 _RETURNS_SIZE: Final = _helpers("get_stack get_task_stack probe_read_str probe_read_kernel_str probe_read_user_str")
-_RETURNS_RANGE: Final = _RETURNS_SIZE | {uapi.BPF_FUNC_get_smp_processor_id}
+_RETURNS_RANGE: Final = _RETURNS_SIZE | {uapi.BPF_FUNC_get_smp_processor_id, uapi.BPF_FUNC_get_retval}
 _SOCKMAPS: Final = (uapi.BPF_MAP_TYPE_SOCKMAP, uapi.BPF_MAP_TYPE_SOCKHASH)
 _ANY_PACKET: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 
@@ -182,6 +184,8 @@ def check_helper_call(env: Env, insn: Insn) -> None:
     sized = func_id in _RETURNS_SIZE and (func_id != uapi.BPF_FUNC_get_task_stack or env.rules.task_stack_size)
     if sized and fn.ret_type == RET_INTEGER:
         _refine_size(value, meta)
+    if func_id == uapi.BPF_FUNC_get_retval and _result_is_errno(env):
+        _refine_result(value)
     if func_id == uapi.BPF_FUNC_get_smp_processor_id and env.rules.processor_in_range:
         _refine_processor(value, env.request.nr_cpus - 1)
     check_map_func_compatibility(env, meta.map_ptr, func_id)
@@ -392,10 +396,18 @@ def _check_snprintf(env: Env) -> None:
 
 
 def _check_set_retval(env: Env) -> None:
-    if env.prog_type != uapi.BPF_PROG_TYPE_LSM or env.expected_attach_type != uapi.BPF_LSM_CGROUP:
-        return
-    if env.facts.attached_to_void:
+    result = env.regs[1].value
+    if env.rules.results_are_errnos and result.type != SCALAR_VALUE:
+        env.reject(EINVAL, "R1 is not a scalar")
+    of_hook = env.prog_type == uapi.BPF_PROG_TYPE_LSM and env.expected_attach_type == uapi.BPF_LSM_CGROUP
+    if of_hook and env.facts.attached_to_void:
         env.reject(EINVAL, "BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!")
+    if not _result_is_errno(env):
+        return
+    mark_chain_precision(env, 1)
+    if not -MAX_ERRNO <= result.s32_min <= result.s32_max <= 0:
+        verbose_range(env, result, (-MAX_ERRNO, 0), "bpf_set_retval", "R1")
+        env.reject(EINVAL)
 
 
 def _check_dynptr_data(env: Env, fn: FuncProto, meta: CallMeta) -> None:
@@ -516,6 +528,18 @@ def _refine_size(value: Value, meta: CallMeta) -> None:
     """A negative errno, or at most the size of the buffer: do_refine_retval_range()."""
     value.smax = meta.msize_max_value
     value.s32_max = s32(meta.msize_max_value)
+    value.smin = value.s32_min = -MAX_ERRNO
+    reg_bounds_sync(value)
+
+
+def _result_is_errno(env: Env) -> bool:
+    """The call's result is 0 or an errno, but for getsockopt(), where it may be a size."""
+    return env.rules.results_are_errnos and env.expected_attach_type != uapi.BPF_CGROUP_GETSOCKOPT
+
+
+def _refine_result(value: Value) -> None:
+    """0 or a negative errno."""
+    value.smax = value.s32_max = 0
     value.smin = value.s32_min = -MAX_ERRNO
     reg_bounds_sync(value)
 

@@ -288,16 +288,20 @@ def set_user_ringbuf_callback_state(env: Env, caller: FuncState, callee: FuncSta
 def verbose_invalid_scalar(env: Env, v: Value, wanted: Tnum, place: str, reg_name: str) -> None:
     """A return value outside its range."""
     if env.rules.return_ranges:
-        low, high = wanted[0], wanted[0] | wanted[1]
-        known = (f" smin={v.smin}" if v.smin > S64_MIN else "") + (f" smax={v.smax}" if v.smax < S64_MAX else "")
-        known = known or " unknown scalar value"
-        env.verbose(f"At {place} the register {reg_name} has{known} should have been in [{low}, {high}]\n")
+        verbose_range(env, v, (wanted[0], wanted[0] | wanted[1]), place, reg_name)
         return
     if v.var_off[1] != U64_MAX:
         has = f"has value {tnum_text(v.var_off)}"
     else:
         has = "has unknown scalar value"
     env.verbose(f"At {place} the register {reg_name} {has} should have been in {tnum_text(wanted)}\n")
+
+
+def verbose_range(env: Env, v: Value, wanted: tuple[int, int], place: str, reg_name: str) -> None:
+    """A signed number outside its range."""
+    known = (f" smin={v.smin}" if v.smin > S64_MIN else "") + (f" smax={v.smax}" if v.smax < S64_MAX else "")
+    known = known or " unknown scalar value"
+    env.verbose(f"At {place} the register {reg_name} has{known} should have been in [{wanted[0]}, {wanted[1]}]\n")
 
 
 def prepare_func_exit(env: Env) -> None:

@@ -44,7 +44,7 @@ from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.alg import ALG, accept_hash
 from simkernel.net.alg import create as alg_create
 from simkernel.net.core.message import read_address, sockaddr, write_address
-from simkernel.net.core.sock import INET, Socket
+from simkernel.net.core.sock import INET, Sock, Socket
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import sock_map_fd, socket_inode, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
@@ -53,6 +53,7 @@ from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.packet.af_packet import PACKET
 from simkernel.net.packet.sock import PacketSock
 from simkernel.net.unix.connect import accept_connection
+from simkernel.net.unix.names import shown_name
 from simkernel.net.unix.sock import UnixSock
 from simkernel.net.xdp.xsk import xdp_create
 
@@ -225,8 +226,14 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
     ask(k, "sock_graft", sk.addr, connection.addr)
     new_fd = yield from sock_map_fd(k, connection, flags)
     if upeer_sockaddr:
-        write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)
+        write_address(k, _peer_name(k, sk), upeer_sockaddr, upeer_addrlen)
     return new_fd
+
+
+def _peer_name(k: NetKernel, sk: Sock) -> bytes:
+    """inet_getname() of the peer, as programs leave it."""
+    asked = uapi.BPF_CGROUP_INET4_GETPEERNAME if sk.family == AF_INET else uapi.BPF_CGROUP_INET6_GETPEERNAME
+    return k.net.programs.sock_addr(sk, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), asked)[1]
 
 
 def _may_accept(k: NetKernel, listener: Socket) -> Body:
@@ -300,7 +307,7 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Bo
         return refused
     sk = socket_.sk
     if isinstance(sk, UnixSock):
-        write_address(k, sk.address, usockaddr, usockaddr_len)
+        write_address(k, shown_name(k, sk, sk, uapi.BPF_CGROUP_UNIX_GETSOCKNAME), usockaddr, usockaddr_len)
         return 0
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.portid, sk.groups), usockaddr, usockaddr_len)
@@ -330,12 +337,9 @@ def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Bo
     if isinstance(sk, UnixSock):
         if sk.peer is None:
             return -ENOTCONN
-        write_address(k, sk.peer.address, usockaddr, usockaddr_len)
+        write_address(k, shown_name(k, sk, sk.peer, uapi.BPF_CGROUP_UNIX_GETPEERNAME), usockaddr, usockaddr_len)
         return 0
     if not sk.rport or sk.state in (TCP_CLOSE, TCP_SYN_SENT):
         return -ENOTCONN
-    name = sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex)
-    asked = uapi.BPF_CGROUP_INET4_GETPEERNAME if sk.family == AF_INET else uapi.BPF_CGROUP_INET6_GETPEERNAME
-    _, name, _ = k.net.programs.sock_addr(sk, name, asked)
-    write_address(k, name, usockaddr, usockaddr_len)
+    write_address(k, _peer_name(k, sk), usockaddr, usockaddr_len)
     return 0

@@ -7,6 +7,7 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
 from arch.errors import KernelError
+from bpf import uapi
 from simkernel.fs.fdtable import files_of
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -15,7 +16,7 @@ from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, 
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import sock_map_fd
 from simkernel.net.unix.garbage import drop_parcel
-from simkernel.net.unix.names import find_other, parse_address
+from simkernel.net.unix.names import find_other, parse_address, shown_name
 from simkernel.net.unix.rights import current_cred
 from simkernel.net.unix.sock import _OPS, UnixSock, may_send, unix_sock
 
@@ -42,7 +43,12 @@ def unix_listen(k: NetKernel, sock: int, backlog: int) -> int:
 def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags: int) -> Body:
     """Queue a connection at the listener; waits while its backlog is full."""
     sk = unix_sock(k, sock)
-    name = parse_address(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
+    parse_address(k, raw)
+    refused, raw, _ = k.net.programs.sock_addr(sk, raw, uapi.BPF_CGROUP_UNIX_CONNECT)
+    if refused:
+        return refused
+    name = parse_address(k, raw)
     end = until(sk, sending=True)
     while True:
         other = find_other(k, sk.net, name, sk.type)
@@ -93,6 +99,10 @@ def unix_dgram_connect(k: NetKernel, sock: int, addr: int, alen: int, flags: int
         sk.set_state(TCP_CLOSE)
         yield from _disconnected(k, sk, before)
         return 0
+    parse_address(k, raw)
+    refused, raw, _ = k.net.programs.sock_addr(sk, raw, uapi.BPF_CGROUP_UNIX_CONNECT)
+    if refused:
+        return refused
     found = find_other(k, sk.net, parse_address(k, raw), sk.type)
     if found.peer not in (None, sk):
         return -EPERM
@@ -152,7 +162,9 @@ def accept_connection(k: NetKernel, listener: Socket, flags: int) -> Steps[tuple
     made.connected()
     ask(k, "sock_graft", child.addr, made.addr)
     fd = yield from sock_map_fd(k, made, flags)
-    return fd, child.peer.address if child.peer is not None else AF_UNIX.to_bytes(2, k.mem.byteorder)
+    if child.peer is None:
+        return fd, AF_UNIX.to_bytes(2, k.mem.byteorder)
+    return fd, shown_name(k, child, child.peer, uapi.BPF_CGROUP_UNIX_GETPEERNAME)
 
 
 @syscall("socketpair", "int family, int type, int protocol, int *usockvec", source="net/socket.c")

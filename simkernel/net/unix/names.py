@@ -99,6 +99,11 @@ def autobind(k: NetKernel, sk: UnixSock) -> None:
     raise KernelError(EADDRINUSE, "no abstract name is free")
 
 
+def shown_name(k: NetKernel, sk: UnixSock, named: UnixSock, attach_type: int) -> bytes:
+    """unix_getname(): programs see, and may change, the name of who has one."""
+    return k.net.programs.sock_addr(sk, named.address, attach_type)[1] if named.name else named.address
+
+
 def find_other(k: NetKernel, net: Net, name: bytes, type_: int) -> UnixSock:
     """unix_find_other(): ECONNREFUSED, EPROTOTYPE, and what the path walk says."""
     if name[0] == 0:

@@ -17,6 +17,7 @@ from arch.abi.socket import (
     SOL_SOCKET,
 )
 from arch.errors import KernelError
+from bpf import uapi
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import filtered, hear_judged
@@ -124,6 +125,11 @@ def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Bo
     data, length, end = message.data, len(message.data), until(sk, sending=True)
     named = bool(message.name) and sk.type == SOCK_DGRAM
     name = parse_address(k, message.name) if named else b""
+    if named:
+        refused, changed, _ = k.net.programs.sock_addr(sk, message.name, uapi.BPF_CGROUP_UNIX_SENDMSG)
+        if refused:
+            return refused
+        name = parse_address(k, changed)
     if not named and sk.peer is None:
         return -ENOTCONN
     if length > sk.sndbuf - 32:
@@ -290,6 +296,7 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
             return hear_judged(sk, message, size, flags)
     message.scatter(bytes(out))
     if first is not None:
+        message.source = _source(k, sk, first)
         _move_offset(sk, flags, len(out))
         if not flags & MSG_PEEK:
             _taken(sk, len(out))
@@ -337,6 +344,12 @@ def _take_stream(
     return first, None, False
 
 
+def _source(k: NetKernel, sk: UnixSock, parcel: Parcel) -> bytes:
+    """unix_copy_addr(): who sent it, as programs leave that."""
+    source = parcel.source if len(parcel.source) > 2 else b""
+    return k.net.programs.sock_addr(sk, source, uapi.BPF_CGROUP_UNIX_RECVMSG)[1]
+
+
 @kernel_function(
     "int unix_dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)",
     source="net/unix/af_unix.c",
@@ -366,7 +379,7 @@ def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int)
         _taken(sk, len(data))
     _move_offset(sk, flags, min(size, len(data)) if flags & MSG_PEEK else len(data))
     yield from scm_recv(k, message, sk, parcel, flags)
-    message.source = parcel.source if len(parcel.source) > 2 else b""
+    message.source = _source(k, sk, parcel)
     if len(data) > size:
         message.out_flags |= MSG_TRUNC
     message.scatter(data[:size])

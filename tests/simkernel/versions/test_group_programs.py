@@ -1,0 +1,30 @@
+"""Programs of control groups since 6.7: programs/NAME.c print here what they printed on 6.12 and 7.2 (gzip files beside them).
+
+unixhooks.c is about Unix sockets: what the verifier lets programs do, where they are asked and what they make of addresses;
+with an argument, about what programs of all hooks may set as a call's result.
+"""
+
+import gzip
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from simkernel.machine import boot
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
+@pytest.mark.parametrize("kernel", ["6.12", "7.2"])
+@pytest.mark.parametrize("name, arguments", [("unixhooks", []), ("unixhooks", ["results"])])
+def test_what_the_real_kernel_said(tmp_path, name, arguments, kernel):
+    built = tmp_path / name
+    subprocess.run(["gcc", "-O1", "-static", "-w", "-o", built, PROGRAMS / f"{name}.c"], check=True)
+    with closing(boot(kernel=kernel)) as machine:
+        result = machine.run([machine.install(built), *arguments], timeout_host_s=120)
+    told = PROGRAMS / ".".join([name, *arguments, kernel, "gz"])
+    assert result.crash is None
+    assert result.text == gzip.decompress(told.read_bytes()).decode()
