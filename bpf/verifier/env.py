@@ -516,6 +516,7 @@ class Env:
         self.explored.clear()
         self.stack.clear()
         self.enter(NOWHERE)
+        self.flow = None  # it asks the environment, which goes at once without it
 
     # ---- references ----
 

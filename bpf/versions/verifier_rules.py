@@ -364,7 +364,7 @@ class Rules:
     )
 
     # -- paths --
-    attached_after_cfg: bool = since("7.1", "-", "what the program attaches to is looked up when its shape is known")
+    attached_after_cfg: bool = since("6.12", "-", "what the program attaches to is looked up when its shape is known")
     wide_imm64_in_cfg: bool = since("6.1", "3feb263bb516", "the second half of ld_imm64 is no instruction; of 6.8")
     jump_points: bool = since("6.1", "bffdeaa8a5af", "the history of jumps is kept apart from pruning; of 6.2")
 

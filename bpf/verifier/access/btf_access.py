@@ -40,7 +40,7 @@ from bpf.verifier.domain.types import (
     is_non_owning_ref,
     is_ptr_alloc_obj,
 )
-from bpf.verifier.env import Env
+from bpf.verifier.env import Env, Rejected
 
 _TRUST_FLAGS = BPF_REG_TRUSTED_MODIFIERS | MEM_RCU
 _OWN_WRITES = (uapi.BPF_PROG_TYPE_SCHED_CLS, uapi.BPF_PROG_TYPE_SCHED_ACT, uapi.BPF_PROG_TYPE_XDP)
@@ -88,12 +88,17 @@ def _check_allowed(env: Env, v: Value, name: str) -> None:
 
 def _find(env: Env, v: Value, regno: int, off: int, size: int, access: int) -> Step:
     own = is_alloc(v.type)
+    words = f"R{regno} cannot write into ptr_{v.raw1.name_of(v.raw2)} at off={off} size={size}"
     if access != READ and not own and env.struct_ops:
-        struct_access(env, v.raw1, v.raw2, off, size, access)
+        try:
+            struct_access(env, v.raw1, v.raw2, off, size, access)
+        except Rejected:
+            if env.rules.refused_writes_told:
+                env.verbose(words + "\n")
+            raise
         return Step(WALK_SCALAR)
     if access != READ and not own and env.prog_type in _OWN_WRITES:
         # connection tracking, a module, would have its say for some types
-        words = f"R{regno} cannot write into ptr_{v.raw1.name_of(v.raw2)} at off={off} size={size}"
         env.reject(EACCES, words if env.rules.refused_writes_told else "")
     if access != READ and not is_ptr_alloc_obj(v.type):
         env.reject(EACCES, "only read is supported")

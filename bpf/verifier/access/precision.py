@@ -243,8 +243,10 @@ def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, ski
     """Follow the masks to the state's checkpoint.  True: nothing is left to follow."""
     if env.log_precision:
         return _walk_back_aloud(env, state, last_idx, masks, skip_first)
-    jumps = state.jmp_history
+    begins: tuple[int, int, int, int] | None = None  # of the history what is left, instruction, registers, slots
+    known, jumps = state.walked, state.jmp_history
     history = len(jumps)
+    known_left = known[1] if known is not None and known[0] is jumps else -1
     first = state.first_insn_idx
     steps = env.back_steps
     count = len(steps)
@@ -252,6 +254,12 @@ def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, ski
     idx = last_idx
     while True:
         if not skip_first:
+            if begins is None:
+                begins = history, idx, regs, slots
+            if history == known_left and known is not None and known[2] == idx and known[4:6] == (regs, slots):
+                masks.regs, masks.slots = known[6:8]
+                state.walked = (jumps, begins[0], begins[1], 0, begins[2], begins[3], masks.regs, masks.slots, 0)
+                return not masks.regs and not masks.slots
             kind, dst, src = steps[idx]
             if kind == OTHER_STEP:
                 masks.regs, masks.slots = regs, slots
@@ -270,6 +278,8 @@ def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, ski
         # get_prev_insn_idx()
         if idx == first and (history == 0 or (history == 1 and jumps[0][0] == idx)):
             masks.regs, masks.slots = regs, slots
+            if begins is not None:
+                state.walked = (jumps, begins[0], begins[1], 0, begins[2], begins[3], regs, slots, 0)
             return False
         if history and jumps[history - 1][0] == idx:
             history -= 1

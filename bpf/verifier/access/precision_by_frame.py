@@ -37,7 +37,15 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.access.back_steps import ADD_SOURCE, FROM_SOURCE, OTHER_STEP
 from bpf.verifier.domain.callbacks import calls_back_now
-from bpf.verifier.domain.state import BPF_MAIN_FUNC, Jump, LinkedReg, Reg, VerifierState
+from bpf.verifier.domain.state import (
+    BPF_MAIN_FUNC,
+    MORE_CALL_FRAMES,
+    Jump,
+    LinkedReg,
+    Reg,
+    VerifierState,
+    Walked,
+)
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 from bpf.verifier.lines.insn_text import insn_text
@@ -48,6 +56,7 @@ SRC_ON_STACK: Final = 1 << 13  # the operand of a comparison is a stack pointer
 DST_ON_STACK: Final = 1 << 14
 _ARGS: Final = 0x3E  # r1 to r5
 _LINKED_MAX: Final = 6
+_NONE: Final = [0] * MORE_CALL_FRAMES  # of each frame
 
 
 class GiveUp(Exception):
@@ -96,14 +105,21 @@ def collect_linked(env: Env, state: VerifierState, ids: list[int]) -> tuple[Link
 class _Back:
     """What is still to be followed: struct backtrack_state."""
 
+    __slots__ = ("frame", "regs", "slots")
+
     def __init__(self, frame: int) -> None:
         self.frame = frame
-        self.regs = [0] * 8
-        self.slots = [0] * 8
+        self.regs = _NONE[:]
+        self.slots = _NONE[:]
 
     @property
     def empty(self) -> bool:
-        return not self.regs[self.frame] and not any(self.regs) and not any(self.slots)
+        return not self.regs[self.frame] and self.regs == _NONE and self.slots == _NONE
+
+    @property
+    def is_of_one_frame(self) -> bool:
+        """Nothing but registers of the frame in hand."""
+        return self.slots == _NONE and self.regs.count(0) + (self.regs[self.frame] != 0) == MORE_CALL_FRAMES
 
     def has(self, reg: int) -> bool:
         return bool(self.regs[self.frame] >> reg & 1)
@@ -127,6 +143,8 @@ def _bug(env: Env, text: str) -> None:
 
 
 def _bits(mask: int) -> list[int]:
+    if mask == mask & -mask:
+        return [mask.bit_length() - 1] if mask else []
     found = []
     while mask:
         low = mask & -mask
@@ -172,7 +190,7 @@ def _back_through(env: Env, insn: Insn, idx: int, after: int, flags: int, back: 
         if back.has(load_reg):
             back.drop(load_reg)
             if flags & STACK_ACCESS:
-                back.slots[flags >> 6 & 7] |= 1 << (flags & 63)
+                back.slots[flags >> 6 & 15] |= 1 << (flags & 63)
     elif class_ in (BPF_STX, BPF_ST):
         _back_store(insn, flags, back)
     elif class_ in (BPF_JMP, BPF_JMP32):
@@ -198,7 +216,7 @@ def _back_store(insn: Insn, flags: int, back: _Back) -> None:
         raise GiveUp
     if not flags & STACK_ACCESS:
         return
-    frame, bit = flags >> 6 & 7, 1 << (flags & 63)
+    frame, bit = flags >> 6 & 15, 1 << (flags & 63)
     if back.slots[frame] & bit:
         back.slots[frame] &= ~bit
         if insn.cls == BPF_STX:
@@ -229,7 +247,7 @@ def _back_jump(env: Env, insn: Insn, idx: int, after: int, flags: int, back: _Ba
             _bug(env, f"regs {back.regs[back.frame]:x}")
         back.drop(BPF_REG_0)
         back.frame += 1
-        if back.frame >= 8:
+        if back.frame >= env.call_frames:
             env.reject(EFAULT)
         if wanted:
             back.add(BPF_REG_0)
@@ -363,38 +381,69 @@ def mark_chain(env: Env, back: _Back, path: VerifierState | None = None) -> bool
 
 
 def _walk(env: Env, state: VerifierState, last_idx: int, after: int, skip_first: bool, back: _Back) -> int:
-    """Through the instructions of one checkpoint; the one that ran next, for what is before it.
+    """Through the instructions of one checkpoint; the one that ran next, for what is before it."""
+    entries = state.jmp_history
+    left, idx = len(entries), last_idx
+    if skip_first:
+        here = left > 0 and entries[left - 1][0] == idx
+        if idx == state.first_insn_idx and (left == 0 or (left == 1 and here)):
+            return idx
+        after = idx
+        if here:
+            left -= 1
+            idx = entries[left][1]
+        else:
+            idx -= 1
+        if not 0 <= idx < len(env.back_steps):
+            _bug(env, f"backtracking idx {idx}")
+    if env.log_precision or not back.is_of_one_frame:
+        return _follow(env, state, left, idx, after, back, None)
+    frame = back.frame
+    regs, walked = back.regs[frame], state.walked
+    known = walked if walked is not None and walked[0] is entries and walked[3] == frame else None
+    after = _follow(env, state, left, idx, after, back, known)
+    if back.frame == frame and back.is_of_one_frame:
+        state.walked = (entries, left, idx, frame, regs, 0, back.regs[frame], 0, after)
+    return after
+
+
+def _follow(env: Env, state: VerifierState, left: int, idx: int, after: int, back: _Back, known: Walked | None) -> int:
+    """From an instruction back to the checkpoint, or to where `known` began; the one that ran next.
 
     Most of them change one mask as back_steps() says; the others, and all of them when it is told aloud, are followed by _back_insn().
     """
     entries, steps, first, aloud = state.jmp_history, env.back_steps, state.first_insn_idx, env.log_precision
-    left, count = len(entries), len(steps)
+    count = len(steps)
     frame = back.frame
     regs = back.regs[frame]
-    idx = last_idx
+    noted = entries[left - 1][0] if left else -1
+    known_left = known[1] if known is not None else -1
     while True:
-        here = left > 0 and entries[left - 1][0] == idx
-        if not skip_first:
-            kind, dst, src = steps[idx]
-            if kind == OTHER_STEP or aloud or (here and entries[left - 1][3]):
-                back.regs[frame] = regs
-                _back_insn(env, idx, after, entries[left - 1] if here else None, back)
-                frame = back.frame
-                regs = back.regs[frame]
-                if not regs and back.empty:
-                    return after
-            elif kind and regs & dst:
-                if kind == ADD_SOURCE:
-                    regs |= src
-                elif kind == FROM_SOURCE:
-                    regs = regs & ~dst | src
-                else:
-                    regs &= ~dst
-                    if not regs:
-                        back.regs[frame] = 0
-                        if back.empty:
-                            return after
-        skip_first = False
+        if left == known_left and known is not None and idx == known[2] and regs == known[4]:
+            back.regs[frame] = known[6]
+            return known[8]
+        here = noted == idx
+        kind, dst, src = steps[idx]
+        if kind == OTHER_STEP or aloud or (here and entries[left - 1][3]):
+            back.regs[frame] = regs
+            _back_insn(env, idx, after, entries[left - 1] if here else None, back)
+            if back.frame != frame or not back.is_of_one_frame:
+                known_left = -1
+            frame = back.frame
+            regs = back.regs[frame]
+            if not regs and back.empty:
+                return after
+        elif kind and regs & dst:
+            if kind == ADD_SOURCE:
+                regs |= src
+            elif kind == FROM_SOURCE:
+                regs = regs & ~dst | src
+            else:
+                regs &= ~dst
+                if not regs:
+                    back.regs[frame] = 0
+                    if back.empty:
+                        return after
         after = idx
         if idx == first and (left == 0 or (left == 1 and here)):
             back.regs[frame] = regs
@@ -402,6 +451,7 @@ def _walk(env: Env, state: VerifierState, last_idx: int, after: int, skip_first:
         if here:
             left -= 1
             idx = entries[left][1]
+            noted = entries[left - 1][0] if left else -1
         else:
             idx -= 1
         if not 0 <= idx < count:

@@ -13,28 +13,34 @@ from bpf.btf.codec import Btf, Kind
 from bpf.maps.struct_ops import DUMMY, TCP_CA
 from bpf.verifier.context.btf_walk import btf_struct_access, resolve_size
 from bpf.verifier.context.ctx_rule import AccessInfo
-from bpf.verifier.domain.types import NOT_INIT, PTR_TO_BTF_ID
+from bpf.verifier.domain.types import NOT_INIT, PTR_TO_BTF_ID, base_type, has_unsafe_modifiers
 from bpf.verifier.env import Env
 
 # struct: members that a program may not be
 STRUCTS: Final[dict[str, frozenset[str]]] = {DUMMY: frozenset(), TCP_CA: frozenset({"get_info"})}
 
-# what congestion control may write: (struct, member, any byte of it and not only the first)
-_TCP_WRITABLE: Final = (
-    ("sock", "sk_pacing_rate", False),
-    ("sock", "sk_pacing_status", False),
-    ("inet_connection_sock", "icsk_ca_priv", True),
-    ("inet_connection_sock", "icsk_ack.pending", False),
-    ("tcp_sock", "snd_cwnd", False),
-    ("tcp_sock", "snd_cwnd_cnt", False),
-    ("tcp_sock", "snd_ssthresh", False),
-    ("tcp_sock", "ecn_flags", False),
+# what congestion control may write: (struct, member, any byte of it and not only the first, since; 41c95dd6a604 brought two)
+_TCP_WRITABLE: Final[tuple[tuple[str, str, bool, str | None], ...]] = (
+    ("sock", "sk_pacing_rate", False, "6.0"),
+    ("sock", "sk_pacing_status", False, "6.0"),
+    ("inet_connection_sock", "icsk_ca_priv", True, None),
+    ("inet_connection_sock", "icsk_ack.pending", False, None),
+    ("tcp_sock", "snd_cwnd", False, None),
+    ("tcp_sock", "snd_cwnd_cnt", False, None),
+    ("tcp_sock", "snd_cwnd_stamp", False, "6.10"),
+    ("tcp_sock", "snd_ssthresh", False, None),
+    ("tcp_sock", "ecn_flags", False, None),
+    ("tcp_sock", "app_limited", False, "6.10"),
 )
 
 
 def adjust_argument(env: Env, info: AccessInfo) -> None:
     """For congestion control a struct sock is always a struct tcp_sock: bpf_tcp_ca_is_valid_access()."""
-    if env.struct_ops == TCP_CA and info.reg_type == PTR_TO_BTF_ID:
+    if (
+        env.struct_ops == TCP_CA
+        and base_type(info.reg_type) == PTR_TO_BTF_ID
+        and not has_unsafe_modifiers(info.reg_type)
+    ):
         if info.btf_id == env.vmlinux.find("sock", Kind.STRUCT):
             info.btf_id = env.vmlinux.find("tcp_sock", Kind.STRUCT)
 
@@ -49,7 +55,7 @@ def struct_access(env: Env, btf: Btf, type_id: int, off: int, size: int, access:
         return btf_struct_access(env, btf, type_id, off, size)
     if type_id != btf.find("tcp_sock", Kind.STRUCT):
         env.reject(EACCES, "only read is supported")
-    end = _writable_end(btf, off)
+    end = _writable_end(env, btf, off)
     if not end:
         env.reject(EACCES, f"no write support to tcp_sock at off {off}")
     if off + size > end:
@@ -60,10 +66,10 @@ def struct_access(env: Env, btf: Btf, type_id: int, off: int, size: int, access:
     return NOT_INIT, 0, 0
 
 
-def _writable_end(btf: Btf, off: int) -> int:
+def _writable_end(env: Env, btf: Btf, off: int) -> int:
     """End of the writable member at an offset, in bytes; 0: there is none."""
-    for struct, path, anywhere in _TCP_WRITABLE:
-        place = _member(btf, struct, path)
+    for struct, path, anywhere, since in _TCP_WRITABLE:
+        place = _member(btf, struct, path) if env.request.version.within(since, None) else None
         if place is not None:
             start, size = place
             if off == start or (anywhere and start <= off < start + size):

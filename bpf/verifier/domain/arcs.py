@@ -31,10 +31,8 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.domain import since_6_8
 from bpf.verifier.domain.products import signed_product, unsigned_product
-from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Known, Value
+from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Known, Value, is_number
 from bpf.verifier.domain.tnum import (
-    SIGN32,
-    SIGN64,
     Tnum,
     tnum_add,
     tnum_and,
@@ -243,15 +241,6 @@ def _told_by_bits(v: Value, r64: Arc, r32: Arc) -> tuple[Arc, Arc]:
     return (only, 0), (only & U32_MAX, 0)
 
 
-def is_number(v: Value) -> bool:
-    """One number, and nothing contradicts it."""
-    number, mask = v.var_off
-    if mask or not (v.umin == v.umax == number and v.smin == v.smax == (number ^ SIGN64) - SIGN64):
-        return False
-    low = number & U32_MAX
-    return v.u32_min == v.u32_max == low and v.s32_min == v.s32_max == (low ^ SIGN32) - SIGN32
-
-
 def sync(v: Value) -> None:
     """reg_bounds_sync()."""
     if is_number(v):
@@ -365,10 +354,6 @@ def _refine_less(a: Value, b: Value, circle: Circle, op: int) -> None:
 def apply(op: int, d: Value, s: Value, alu32: bool) -> bool:
     """d = d op s, for an operand that scalar.is_tracked(): adjust_scalar_min_max_vals()."""
     if op in (BPF_ADD, BPF_SUB):
-        if is_number(d) and is_number(s):
-            number = d.umin + s.umin if op == BPF_ADD else d.umin - s.umin
-            d.set_known(number & U32_MAX if alu32 else number)
-            return True
         _add(d, s, op == BPF_SUB)
     elif op == BPF_MUL:
         _multiply(d, s)

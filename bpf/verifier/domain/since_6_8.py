@@ -133,10 +133,14 @@ def deduce(v: Value) -> None:
 
 def is_contradictory(v: Value) -> bool:
     """A path that never runs: reg_bounds_sanity_check() forgets what it learnt."""
-    if v.umin > v.umax or v.smin > v.smax or v.u32_min > v.u32_max or v.s32_min > v.s32_max:
-        return True
     value, mask = v.var_off
-    if not mask and not (v.umin == v.umax == value and v.smin == v.smax == _s64(value)):
+    if not mask:
+        low = value & U32_MAX
+        return (
+            v.umin != value or v.umax != value or v.u32_min != low or v.u32_max != low
+            or v.smin != v.smax or v.smin & U64_MAX != value or v.s32_min != v.s32_max or v.s32_min & U32_MAX != low
+        )  # fmt: skip
+    if v.umin > v.umax or v.smin > v.smax or v.u32_min > v.u32_max or v.s32_min > v.s32_max:
         return True
     low = value & U32_MAX
     return not mask & U32_MAX and not (v.u32_min == v.u32_max == low and v.s32_min == v.s32_max == _s32(low))

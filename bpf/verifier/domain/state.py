@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf import uapi
 from bpf.isa.insn import BPF_REG_FP, MAX_BPF_REG
-from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const
+from bpf.verifier.domain.tnum import SIGN32, SIGN64, TNUM_UNKNOWN, Tnum, tnum_const
 from bpf.verifier.domain.types import NOT_INIT, PTR_TO_STACK, SCALAR_VALUE
 
 if TYPE_CHECKING:
@@ -269,6 +269,15 @@ def known_zero(word: int, raw1: Any = 0, raw2: int = 0, off: int = 0, number: in
     return new
 
 
+def is_number(v: Value) -> bool:
+    """One number, and nothing contradicts it."""
+    number, mask = v.var_off
+    if mask or not (v.umin == v.umax == number and v.smin == v.smax == (number ^ SIGN64) - SIGN64):
+        return False
+    low = number & U32_MAX
+    return v.u32_min == v.u32_max == low and v.s32_min == v.s32_max == (low ^ SIGN32) - SIGN32
+
+
 def same_contents(a: Value, b: Value) -> bool:
     """memcmp() of everything before `parent`."""
     return a is b or (same_head(a, b) and a.id == b.id and a.ref_obj_id == b.ref_obj_id and same_bounds(a, b))
@@ -491,6 +500,10 @@ NOTHING_HELD: Final = Held()
 LinkedReg = tuple[int, bool, int]  # frame, whether it is a register, its number or slot
 # an entry of the history: instruction, the one before it, what it touched (precision_by_frame.py), copies that learnt with it
 Jump = tuple[int, int, int, tuple[LinkedReg, ...]]
+# A way back for precision from within a history to its checkpoint: the history, how much of it was left and the instruction where
+# that began, frame, registers and slots that were followed there, registers and slots that are left at the end, and the instruction
+# behind that.  A history only grows at its end, so who comes to the same place with the same wishes ends where that ended.
+Walked = tuple[list[Jump], int, int, int, int, int, int, int, int]
 
 
 class VerifierState:
@@ -513,6 +526,7 @@ class VerifierState:
         "parent",
         "speculative",
         "used_as_loop_entry",
+        "walked",
     )
 
     def __init__(self, frames: list[FuncState]) -> None:
@@ -533,6 +547,7 @@ class VerifierState:
         self.may_goto_depth = 0  # how often a may_goto let it go on
         self.loop_entry: VerifierState | None = None  # the checkpoint this one's loop begins at
         self.used_as_loop_entry = False
+        self.walked: Walked | None = None  # the last way back through this history
 
     @property
     def curframe(self) -> int:

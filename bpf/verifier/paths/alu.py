@@ -6,6 +6,7 @@ kernel/bpf/verifier.c.
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 from arch.abi.errno import EACCES, EINVAL
@@ -47,6 +48,7 @@ from bpf.verifier.domain.state import (
     S64_MIN,
     Reg,
     Value,
+    is_number,
     known_scalar,
 )
 from bpf.verifier.domain.tnum import tnum_add, tnum_bswap, tnum_sub, tnum_text
@@ -85,6 +87,9 @@ _NO_ARITHMETIC: Final = frozenset(
     {PTR_TO_PACKET_END, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK}
 )
 _PACKET: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
+_OF_NUMBERS: Final = {
+    BPF_ADD: operator.add, BPF_SUB: operator.sub, BPF_AND: operator.and_, BPF_OR: operator.or_, BPF_XOR: operator.xor,
+}  # fmt: skip
 _PROHIBITED: Final = "pointer arithmetic with it prohibited for !root"
 
 
@@ -218,10 +223,13 @@ def _is_of_arena(env: Env, insn: Insn, dst: Reg) -> bool:
 
 def _link(env: Env, insn: Insn, op: int, dst: Reg, before: Value, operand: Value) -> None:
     """A copy of a number plus a constant is still known by what is learnt about the other."""
-    delta = _constant_added(env, insn, op, before, operand)
     v = dst.value
-    # an unknown result has lost its id
-    if delta is None or not v.id or v.id & ADD_CONST:
+    if not v.id:  # an unknown result has lost it
+        if v.off:
+            dst.value = v.without_id()
+        return
+    delta = _constant_added(env, insn, op, before, operand)
+    if delta is None or v.id & ADD_CONST:
         dst.value = v.without_id()
         return
     dst.value = v.with_id(v.id | (ADD_CONST64 if insn.cls == BPF_ALU64 else ADD_CONST32))
@@ -261,6 +269,11 @@ def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> N
     if op in (BPF_ADD, BPF_SUB) and not _can_skip_sanitation(env, insn):
         if not _note_sanitation(env, BPF_ALU_NON_POINTER, 0):
             _reject_paths(env, insn)
+    if more and op in _OF_NUMBERS and is_number(operand) and is_number(dst.value):
+        number = _OF_NUMBERS[op](dst.value.umin, operand.umin)
+        dst.value = dst.value.copy()
+        dst.value.set_known(number & U32_MAX if alu32 else number)
+        return
     if more and op in (BPF_AND, BPF_OR) and not operand.var_off[1]:
         _maybe_fork(env, insn, dst)
     v = dst.value.copy()

@@ -196,17 +196,19 @@ def _join(old: Registers, new: Registers) -> bool:
     return changed
 
 
-def constants(env: Env) -> list[Registers]:
-    """For each instruction what its registers are on every path to it: bpf_compute_const_regs()."""
+def constants(env: Env, following: list[tuple[int, ...]], orders: list[list[int]]) -> list[Registers]:
+    """For each instruction what its registers are on every path to it: bpf_compute_const_regs().
+
+    `orders`: postorder() of each function.
+    """
     insns = env.insns
-    following = all_successors(insns)
     before: list[Registers] = [[] for _ in insns]
     order: list[int] = []
     news = bytearray(len(insns))  # what came to an instruction has changed since it was looked at
-    for subprog in env.subprogs[:-1]:
+    for subprog, reached in zip(env.subprogs, orders):
         before[subprog.start] = [UNKNOWN] * MAX_BPF_REG
         news[subprog.start] = True
-        order += reversed(postorder(following, subprog.start))
+        order += reversed(reached)
     while any(news):
         for idx in order:
             if not news[idx]:
@@ -215,7 +217,7 @@ def constants(env: Env) -> list[Registers]:
             after = _constants_after(env, idx, before[idx])
             for there in following[idx]:
                 if not before[there]:
-                    before[there] = after[:]
+                    before[there] = after if there == following[idx][-1] else after[:]
                     news[there] = True
                 elif _join(before[there], after):
                     news[there] = True
@@ -249,8 +251,9 @@ def small_number(known: Known) -> int | None:
     return known.number if known.kind == "number" and known.number <= U32_MAX else None
 
 
-def prune_dead_branches(env: Env, before: list[Registers]) -> None:
-    """Conditions that always come out the same become jumps: bpf_prune_dead_branches()."""
+def prune_dead_branches(env: Env, before: list[Registers]) -> bool:
+    """Conditions that always come out the same become jumps: bpf_prune_dead_branches().  Whether there was one."""
+    pruned = False
     for idx, insn in enumerate(env.insns):
         if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op not in _HOLDS:
             continue
@@ -265,6 +268,8 @@ def prune_dead_branches(env: Env, before: list[Registers]) -> None:
             a, b = ((number & U32_MAX ^ 1 << 31) - (1 << 31) & U64_MAX for number in (a, b))
         taken = _HOLDS[insn.op](a, b)
         env.insns[idx] = Insn(BPF_JMP | BPF_JA, 0, 0, insn.off if taken else 0, 0)
+        pruned = True
+    return pruned
 
 
 # ---- registers that will be read ----

@@ -11,6 +11,7 @@ from arch.abi.errno import EINVAL
 from bpf.isa.insn import BPF_REG_FP
 from bpf.verifier.access.regs import mark_not_init
 from bpf.verifier.domain.known_flow import LoopFace
+from bpf.verifier.domain.stack_tracks import Instance
 from bpf.verifier.domain.state import (
     STACK_DYNPTR,
     STACK_IRQ_FLAG,
@@ -79,12 +80,18 @@ def _callees(env: Env, order: list[int]) -> Iterator[tuple[int, bool]]:
             yield env.find_subprog(idx + insn.imm + 1), is_pseudo_func(insn)
 
 
+def _graph(env: Env) -> tuple[list[tuple[int, ...]], list[list[int]]]:
+    """What follows each instruction, and those of each function, each behind what is reached from it."""
+    following = all_successors(env.insns)
+    return following, [postorder(following, subprog.start) for subprog in env.subprogs[:-1]]
+
+
 def analyse(env: Env) -> None:
     """Before the walk."""
-    known = constants(env)
-    prune_dead_branches(env, known)
-    following = all_successors(env.insns)
-    orders = [postorder(following, subprog.start) for subprog in env.subprogs[:-1]]
+    following, orders = _graph(env)
+    known = constants(env, following, orders)
+    if prune_dead_branches(env, known):
+        following, orders = _graph(env)
     order = callers_last(env, orders)
     loops = Loops(env, following)
     effects = used_and_written(env)
@@ -113,14 +120,16 @@ class Flow:
     def forget_dead(self, state: VerifierState, insn_idx: int) -> None:
         """Registers and stack that nothing reads from here on are as if never written: clean_verifier_state()."""
         state.insn_idx = insn_idx
-        instances = self.stack.prepare(state)
-        for number, frame in enumerate(state.frames):
-            last = number == len(state.frames) - 1
+        frames = state.frames
+        instances: list[Instance | None] | None = None  # looked up for the first frame with a stack
+        for number, frame in enumerate(frames):
+            last = number == len(frames) - 1
             regs = frame.regs
-            for regno in self._dead[insn_idx if last else state.frames[number + 1].callsite]:
+            for regno in self._dead[insn_idx if last else frames[number + 1].callsite]:
                 if regs[regno].value is not UNREADABLE:
                     mark_not_init(self.env, regs[regno])
             if frame.stack:
+                instances = instances or self.stack.prepare(state)
                 alive = self.stack.alive(state, insn_idx, instances, number)
                 for spi, slot in enumerate(frame.stack):
                     halves = alive >> 2 * spi & 3

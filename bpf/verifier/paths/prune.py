@@ -179,8 +179,9 @@ def _maybe_looping(old: VerifierState, cur: VerifierState) -> bool:
     """Registers of the innermost frame did not change since the checkpoint: states_maybe_looping()."""
     if len(old.frames) != len(cur.frames):
         return False
-    for old_reg, cur_reg in zip(old.frame.regs, cur.frame.regs):
-        if old_reg.value is not cur_reg.value and not same_contents(old_reg.value, cur_reg.value):
+    for old_reg, cur_reg in zip(old.frames[-1].regs, cur.frames[-1].regs):
+        a, b = old_reg.value, cur_reg.value
+        if a is not b and (a.umin != b.umin or not same_contents(a, b)):  # what counts turns differs in the first
             return False
     return True
 
@@ -297,6 +298,8 @@ def _visit(env: Env, insn_idx: int) -> bool:
     add_new_state = forced or (jmps >= 2 and insns >= 8)
     bucket = env.explored_here(insn_idx)
     exact = env.rules.exact_in_loops
+    # a state of a loop that this path is in covers it only where all is equal, or something is special about the place
+    plain = exact and not (aux.iter_next or aux.calls_callback or env.insns[insn_idx].code == MAY_GOTO)
     count = 0
     if env.flow is not None:
         env.flow.forget_dead(cur, insn_idx)
@@ -310,7 +313,9 @@ def _visit(env: Env, insn_idx: int) -> bool:
             old = bucket[position]
             if old.insn_idx != insn_idx:
                 continue
-            if exact:
+            if plain and old.branches and not _maybe_looping(old, cur):
+                covered = False
+            elif exact:
                 covered = _covers(env, old, cur, insn_idx)
             elif old.branches:
                 covered = False

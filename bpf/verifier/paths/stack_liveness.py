@@ -21,6 +21,7 @@ from bpf.isa.insn import (
     BPF_CMPXCHG,
     BPF_FETCH,
     BPF_JMP,
+    BPF_JMP32,
     BPF_K,
     BPF_LD_IMM64,
     BPF_LDX,
@@ -62,6 +63,8 @@ _EVERYTHING: Final = (1 << 128) - 1  # halves of a frame's slots
 _HALF: Final = 4  # bytes
 _MANY_ANALYSES: Final = 10_000
 _CALL: Final = BPF_JMP | BPF_CALL
+_JUMPS: Final = (BPF_JMP, BPF_JMP32)
+_MEMORY: Final = (BPF_LDX, BPF_STX, BPF_ST)
 
 # helper: (register of the callback, of what it gets, the callback's register for that)
 _CALLBACKS: Final = {
@@ -223,8 +226,10 @@ class StackLiveness:
                 if point is None:
                     continue
                 news.discard(idx)
-                after = Point(point.regs[:], dict(point.slots))
-                self._step(insns[idx], after, instance.depth, callsites)
+                after = point
+                if _may_move_pointers(insns[idx], point.regs):
+                    after = Point(point.regs[:], dict(point.slots))
+                    self._step(insns[idx], after, instance.depth, callsites)
                 if self.lines is not None:
                     self.lines.changed(idx, point, after)
                 for there in self.following[idx]:
@@ -232,21 +237,25 @@ class StackLiveness:
                         news.add(there)
                         changed = True
         for idx in order:
-            if idx in points:
+            insn = insns[idx]
+            if (insn.cls in _MEMORY or insn.code == _CALL) and idx in points:
                 self._note_accesses(instance, idx, points[idx])
         if self.lines is not None:
             self.lines.pointers(instance.subprog, points)
         return points
 
     def _arrive(self, points: dict[int, Point], idx: int, there: int, after: Point) -> bool:
-        """A path comes to an instruction; whether that is news."""
+        """A path comes to an instruction; whether that is news.  Points that stand somewhere are never changed, so that several may be one."""
         known = points.get(there)
         if known is None:
-            points[there] = Point(after.regs[:], {slot: track for slot, track in after.slots.items() if track})
+            slots: Slots = {slot: track for slot, track in after.slots.items() if track}
+            points[there] = after if len(slots) == len(after.slots) else Point(after.regs, slots)
             return True
+        if known is after:
+            return False
         if known.regs == after.regs and known.slots == after.slots:
             return False
-        slots: Slots = {}
+        slots = {}
         for slot in known.slots.keys() | after.slots.keys():
             track = join(known.slots.get(slot, NO_POINTER), after.slots.get(slot, NO_POINTER))
             if track:
@@ -299,7 +308,7 @@ class StackLiveness:
     def _note_accesses(self, instance: Instance, idx: int, point: Point) -> None:
         insn = self.env.insns[idx]
         class_ = insn.cls
-        if class_ in (BPF_LDX, BPF_STX, BPF_ST):
+        if class_ in _MEMORY:
             size: int = SIZE_BYTES[insn.size]
             atomic = class_ == BPF_STX and insn.mode == BPF_ATOMIC
             loads = class_ == BPF_LDX or (atomic and insn.imm == BPF_LOAD_ACQ)
@@ -335,6 +344,19 @@ class StackLiveness:
         elif reads or len(track[1]) == 1:
             for off in track[1]:
                 _note_at(instance, idx, track[0], off, size)
+
+
+def _may_move_pointers(insn: Insn, regs: list[Track]) -> bool:
+    """Whether _step() can change anything: most instructions have to do with no pointer into the stack."""
+    class_ = insn.cls
+    if class_ in _JUMPS:
+        return insn.code == _CALL
+    if class_ in (BPF_ALU, BPF_ALU64, BPF_LDX):
+        other = insn.src_kind != BPF_K or class_ == BPF_LDX
+        if insn.src_reg == BPF_REG_FP and other:
+            return True
+        return regs[insn.dst_reg] != NO_POINTER or (other and regs[insn.src_reg] != NO_POINTER)
+    return True
 
 
 def _alu_result(insn: Insn, regs: list[Track]) -> Track:

@@ -6,8 +6,9 @@ import pytest
 
 from arch.abi.errno import EACCES, EINVAL
 from arch.abi.version import KernelVersion
-from bpf.isa.insn import Insn
-from bpf.testing.case_files import read_cases
+from bpf.isa.asm import assemble
+from bpf.isa.insn import Insn, encode
+from bpf.testing.case_files import CaseFile, read_cases
 from bpf.testing.cases import Options, compare, run_cases
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
@@ -211,6 +212,27 @@ def test_what_is_handed_to_functions_is_what_the_real_ones_take():
     options = Options(KernelVersion.parse("7.2"), log_level=1)
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.differences == [] and summary.errnos.equal == len(file.rows)
+
+
+# random programs of tests/oracle/network_programs.py: congestion control, contexts of control groups and sockets, and (7.2) 15 calls deep
+@pytest.mark.parametrize("version", ["6.12", "7.2"])
+def test_operations_and_contexts_of_the_network_are_what_the_real_ones_are(version):
+    file = read_cases(DATA / f"network_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == [] and summary.errnos.equal == len(file.rows)
+
+
+# bytes of a socket that a real kernel let congestion control write, of those from 0 to 2,699
+@pytest.mark.parametrize("version, count", [("5.10", 109), ("6.1", 111), ("6.12", 113), ("7.2", 113)])
+def test_what_congestion_control_may_write_is_each_versions_own(version, count):
+    rows = [
+        {"prog_type": 27, "attach_type": 14 if version == "5.10" else 0, "attach": ["tcp_congestion_ops", 4],
+         "insns": encode(assemble(f"r7 = *(u64 *)(r1 +0)\n*(u8 *)(r7 +{at}) = 1\nr0 = 0\nexit")).hex()}
+        for at in range(2700)
+    ]  # fmt: skip
+    file = CaseFile("6.1", rows, {}, version)
+    assert [row["ret"] for row in run_cases(file, Options(KernelVersion.parse(version)))].count(0) == count
 
 
 # a pointer that may be NULL compared with one that is not, and used where they are equal (twice) and where they differ (twice);
