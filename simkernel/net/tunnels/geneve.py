@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from arch.abi.errno import EBUSY, ENETUNREACH
 from arch.abi.if_tunnel import VNI_ENDS
-from arch.abi.inet import IN6ADDR_ANY, INADDR_ANY, IP_DF
-from arch.abi.socket import AF_INET, AF_INET6
+from arch.abi.inet import IP_DF
 from arch.errors import KernelError
-from arch.records import dataclass, field
+from arch.records import dataclass
 from bpf.packet.tunnel_info import (
     TUNNEL_CRIT_OPT,
     TUNNEL_CSUM,
@@ -19,7 +18,7 @@ from bpf.packet.tunnel_info import (
 )
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.netns import LinkKind, Net, NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop
 from simkernel.net.core.sock import Sock
@@ -44,12 +43,12 @@ from simkernel.net.tunnels.ip_tunnel import (
     whole_wanted,
 )
 from simkernel.net.tunnels.udp_tunnel import (
+    UdpTunnelConfig,
+    UdpTunnelKind,
     any_of,
     check_pmtu,
     flow_source_port,
     udp_tun_rx_info,
-    udp_tunnel_sock,
-    udp_tunnel_sock_release,
     udp_tunnel_xmit,
     way_to,
 )
@@ -61,28 +60,12 @@ OAM, CRITICAL = 0x80, 0x40
 
 
 @dataclass(eq=False)
-class GeneveConfig:
+class GeneveConfig(UdpTunnelConfig):
     """struct geneve_dev with its struct geneve_config."""
 
-    net: Net
-    vni: int = 0
-    remote: bytes = INADDR_ANY
-    ttl: int = 0
-    ttl_inherit: bool = False
-    tos: int = 0
-    label: int = 0
-    df: int = 0
     port: int = GENEVE_UDP_PORT
-    csum: bool = False  # TUNNEL_CSUM
     zero_csum6_rx: bool = True
-    collects: bool = False
-    socks: list[Sock] = field(default_factory=list)
-
-    @property
-    def families(self) -> tuple[int, ...]:
-        """Of its socks."""
-        six = len(self.remote) == len(IN6ADDR_ANY)
-        return (AF_INET6, AF_INET) if self.collects else (AF_INET6,) if six else (AF_INET,)
+    csum: bool = False  # TUNNEL_CSUM
 
 
 def config(dev: NetDevice) -> GeneveConfig:
@@ -91,41 +74,18 @@ def config(dev: NetDevice) -> GeneveConfig:
     return dev.private
 
 
-class Geneve(LinkKind):
+class Geneve(UdpTunnelKind):
     """geneve_link_ops, geneve_netdev_ops."""
 
     kind = "geneve"
     xmit = "geneve_xmit"
+    receiver = "geneve_udp_encap_recv"
 
-    def __init__(self, k: NetKernel) -> None:
-        self.k = k
-
-    def opened(self, dev: NetDevice) -> None:
-        """geneve_open().  EBUSY, EADDRINUSE."""
-        own = config(dev)
-        try:
-            for family in own.families:
-                own.socks.append(self._sock(own, family))
-        except KernelError:
-            self.stopped(dev)
-            raise
-
-    def _sock(self, own: GeneveConfig, family: int) -> Sock:
-        for sk in self.k.net.udp.get((own.net, own.port), ()):
-            if sk.encap_rcv == "geneve_udp_encap_recv" and sk.family == family:
-                if sk.no_check6_rx != own.zero_csum6_rx:
-                    raise KernelError(EBUSY)
-                return sk
-        return udp_tunnel_sock(self.k, own.net, family, own.port, "geneve_udp_encap_recv", own.zero_csum6_rx)
-
-    def stopped(self, dev: NetDevice) -> None:
-        """geneve_stop()."""
-        own = config(dev)
-        gone, own.socks = own.socks, []
-        others = [config(each).socks for each in self.k.net.devices.values() if each.kind is self]
-        for sk in gone:
-            if not any(sk in socks for socks in others):
-                udp_tunnel_sock_release(self.k, sk)
+    def takes(self, sk: Sock, own: UdpTunnelConfig) -> bool:
+        """Checks that differ are refused."""
+        if sk.no_check6_rx != own.zero_csum6_rx:
+            raise KernelError(EBUSY)
+        return True
 
 
 def _own_info(own: GeneveConfig, packet: Skb) -> TunnelInfo:

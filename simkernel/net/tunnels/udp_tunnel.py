@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from arch.abi.errno import EADDRINUSE, ENETUNREACH
 from arch.abi.inet import ETH_P_IPV6, IN6ADDR_ANY, INADDR_ANY, IPPROTO_UDP
-from arch.abi.socket import AF_INET6, SOCK_DGRAM
+from arch.abi.socket import AF_INET, AF_INET6, SOCK_DGRAM
 from arch.errors import KernelError
+from arch.records import dataclass, field
 from bpf.packet.tunnel_info import TUNNEL_CSUM, TunnelInfo
 from simkernel.kernel.face import Steps
 from simkernel.net.core.charges import LINK_ROOM
 from simkernel.net.core.device import scrub
-from simkernel.net.core.netns import Net, NetDevice
+from simkernel.net.core.netns import LinkKind, Net, NetDevice
 from simkernel.net.core.programs import NET_XMIT_CN
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, Dst, Skb
 from simkernel.net.core.sock import Sock, hash_port, unbind
@@ -42,6 +43,78 @@ def udp_tunnel_sock_release(k: NetKernel, sk: Sock) -> None:
     """No device needs it any more."""
     unbind(k.net.udp, sk)
     sk.free()
+
+
+@dataclass(eq=False)
+class UdpTunnelConfig:
+    """What devices of all such kinds have in their private part."""
+
+    net: Net
+    vni: int = 0
+    remote: bytes = INADDR_ANY
+    ttl: int = 0
+    ttl_inherit: bool = False
+    tos: int = 0
+    label: int = 0
+    df: int = 0
+    port: int = 0
+    zero_csum6_rx: bool = False
+    collects: bool = False
+    socks: list[Sock] = field(default_factory=list)  # while it is up
+
+    @property
+    def six(self) -> bool:
+        """The other end is one of IPv6."""
+        return len(self.remote) == len(IN6ADDR_ANY)
+
+    @property
+    def families(self) -> tuple[int, ...]:
+        """Of its socks."""
+        return (AF_INET6, AF_INET) if self.collects else (AF_INET6,) if self.six else (AF_INET,)
+
+
+class UdpTunnelKind(LinkKind):
+    """Devices that have socks of the kernel's while they are up, which those of one port share."""
+
+    receiver: str  # encap_rcv of the socks
+
+    def __init__(self, k: NetKernel) -> None:
+        self.k = k
+
+    def takes(self, sk: Sock, own: UdpTunnelConfig) -> bool:
+        """Whether a sock of the device's port and family can be shared.  EBUSY: it cannot, and there is no other."""
+        raise NotImplementedError
+
+    def opened(self, dev: NetDevice) -> None:
+        """ndo_open: a sock for each family.  EADDRINUSE, EBUSY."""
+        own = udp_tunnel_config(dev)
+        try:
+            for family in own.families:
+                own.socks.append(self._sock(own, family))
+        except KernelError:
+            self.stopped(dev)
+            raise
+
+    def _sock(self, own: UdpTunnelConfig, family: int) -> Sock:
+        for sk in self.k.net.udp.get((own.net, own.port), ()):
+            if sk.encap_rcv == self.receiver and sk.family == family and self.takes(sk, own):
+                return sk
+        return udp_tunnel_sock(self.k, own.net, family, own.port, self.receiver, own.zero_csum6_rx)
+
+    def stopped(self, dev: NetDevice) -> None:
+        """ndo_stop."""
+        own = udp_tunnel_config(dev)
+        gone, own.socks = own.socks, []
+        others = [udp_tunnel_config(each).socks for each in self.k.net.devices.values() if each.kind is self]
+        for sk in gone:
+            if not any(sk in socks for socks in others):
+                udp_tunnel_sock_release(self.k, sk)
+
+
+def udp_tunnel_config(dev: NetDevice) -> UdpTunnelConfig:
+    """netdev_priv()."""
+    assert isinstance(dev.private, UdpTunnelConfig)
+    return dev.private
 
 
 def way_to(k: NetKernel, net: Net, to: bytes, source: bytes, oif: int, mark: int) -> Dst:

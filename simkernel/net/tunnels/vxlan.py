@@ -5,7 +5,6 @@ from __future__ import annotations
 from arch.abi.errno import ENETUNREACH
 from arch.abi.if_tunnel import VNI_ENDS
 from arch.abi.inet import IN6ADDR_ANY, INADDR_ANY, IP_DF
-from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from bpf.packet.tunnel_info import (
@@ -17,7 +16,7 @@ from bpf.packet.tunnel_info import (
 )
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.netns import LinkKind, Net, NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop
 from simkernel.net.core.sock import Sock
@@ -41,12 +40,12 @@ from simkernel.net.tunnels.ip_tunnel import (
     whole_wanted,
 )
 from simkernel.net.tunnels.udp_tunnel import (
+    UdpTunnelConfig,
+    UdpTunnelKind,
     any_of,
     check_pmtu,
     flow_source_port,
     udp_tun_rx_info,
-    udp_tunnel_sock,
-    udp_tunnel_sock_release,
     udp_tunnel_xmit,
     way_to,
 )
@@ -60,45 +59,29 @@ VXLAN_UDP_PORT = 8472  # not the one of IANA
 
 
 @dataclass(eq=False)
-class VxlanConfig:
+class VxlanConfig(UdpTunnelConfig):
     """struct vxlan_dev with its struct vxlan_config."""
 
-    net: Net
-    vni: int = 0
-    remote: bytes = INADDR_ANY
+    port: int = VXLAN_UDP_PORT
     local: bytes = INADDR_ANY
     link: int = 0
-    ttl: int = 0
-    ttl_inherit: bool = False
-    tos: int = 0
-    df: int = 0
-    label: int = 0
-    port: int = VXLAN_UDP_PORT
     port_range: tuple[int, int] = (0, 0)
     learning: bool = True
     ageing: int = 300
     limit: int = 0
     udp_csum: bool = True
     zero_csum6_tx: bool = False
-    zero_csum6_rx: bool = False
     proxy: bool = False
     rsc: bool = False
     l2miss: bool = False
     l3miss: bool = False
     gbp: bool = False
-    collects: bool = False
-    socks: list[Sock] = field(default_factory=list)  # while it is up
     heard: dict[bytes, bytes] = field(default_factory=dict)  # fdb_head: a station's address -> behind whom it is
 
     @property
     def six(self) -> bool:
-        """VXLAN_F_IPV6."""
-        return len(self.remote) == len(IN6ADDR_ANY) or len(self.local) == len(IN6ADDR_ANY)
-
-    @property
-    def families(self) -> tuple[int, ...]:
-        """Of its socks."""
-        return (AF_INET6, AF_INET) if self.collects else (AF_INET6,) if self.six else (AF_INET,)
+        """VXLAN_F_IPV6: one of the ends is enough."""
+        return super().six or len(self.local) == len(IN6ADDR_ANY)
 
 
 def config(dev: NetDevice) -> VxlanConfig:
@@ -107,40 +90,21 @@ def config(dev: NetDevice) -> VxlanConfig:
     return dev.private
 
 
-class Vxlan(LinkKind):
+class Vxlan(UdpTunnelKind):
     """vxlan_link_ops, vxlan_netdev_ether_ops."""
 
     kind = "vxlan"
     xmit = "vxlan_xmit"
+    receiver = "vxlan_rcv"
 
-    def __init__(self, k: NetKernel) -> None:
-        self.k = k
-
-    def opened(self, dev: NetDevice) -> None:
-        """vxlan_open(): a sock for each family, which devices of one port share.  EADDRINUSE."""
-        own = config(dev)
-        try:
-            for family in own.families:
-                own.socks.append(self._sock(own, family))
-        except KernelError:
-            self.stopped(dev)
-            raise
-
-    def _sock(self, own: VxlanConfig, family: int) -> Sock:
-        for sk in self.k.net.udp.get((own.net, own.port), ()):
-            if sk.encap_rcv == "vxlan_rcv" and sk.family == family and sk.no_check6_rx == own.zero_csum6_rx:
-                return sk
-        return udp_tunnel_sock(self.k, own.net, family, own.port, "vxlan_rcv", own.zero_csum6_rx)
+    def takes(self, sk: Sock, own: UdpTunnelConfig) -> bool:
+        """Those that check alike."""
+        return sk.no_check6_rx == own.zero_csum6_rx
 
     def stopped(self, dev: NetDevice) -> None:
-        """vxlan_stop()."""
-        own = config(dev)
-        gone, own.socks = own.socks, []
-        others = [config(each).socks for each in self.k.net.devices.values() if each.kind is self]
-        for sk in gone:
-            if not any(sk in socks for socks in others):
-                udp_tunnel_sock_release(self.k, sk)
-        own.heard.clear()
+        """vxlan_stop(): who was heard is forgotten."""
+        super().stopped(dev)
+        config(dev).heard.clear()
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------
