@@ -6,6 +6,7 @@ import re
 
 from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.limits import U64_MAX
+from arch.abi.version import KernelVersion, newest
 from arch.errors import KernelError
 
 DIGITS = {8: "[0-7]+", 10: "[0-9]+", 16: "(?:0x)?[0-9a-f]+"}
@@ -37,3 +38,20 @@ def kstrto_within(text: str, base: int = 0, low: int = 0, high: int = U64_MAX) -
     if not low <= value <= high:
         raise KernelError(ERANGE, f"{text} is out of range")
     return value
+
+
+# The letters that say yes or no, and since when.
+BOOL_LETTERS = (("6.16", ("yte", "nfd")), ("5.18", ("yt", "nf")), (None, ("y", "n")))
+BOOL_WORDS_SINCE = "4.6"  # on, off
+
+
+def kstrtobool(text: str, version: KernelVersion) -> bool:
+    """By its first letter, or two.  EINVAL."""
+    yes, no = newest(BOOL_LETTERS, version)
+    text = text.lower()
+    words = version.at_least(BOOL_WORDS_SINCE)
+    if text[:1] in ("1", *yes) or (words and text[:2] == "on"):
+        return True
+    if text[:1] in ("0", *no) or (words and text[:2] == "of"):
+        return False
+    raise KernelError(EINVAL, f"neither yes nor no: {text!r}")

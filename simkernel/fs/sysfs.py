@@ -7,6 +7,7 @@ fs/sysfs/, fs/kernfs/, fs/debugfs/, fs/tracefs/, kernel/cgroup/.  `sysfs_file(vf
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from arch.abi.errno import EACCES
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY, O_WRONLY
@@ -22,7 +23,15 @@ from simkernel.fs.pseudo import (
     KERNFS_FOPS_5_9,
     PseudoSuper,
 )  # fmt: skip
-from simkernel.fs.sysfs_system import HOTPLUG_TARGET, cpu_files, node_files
+from simkernel.fs.sysfs_kernel import settings
+from simkernel.fs.sysfs_system import (
+    HOTPLUG_TARGET,
+    cpu_files,
+    node_files,
+    take_fail,
+    take_online,
+    take_target,
+)  # fmt: skip
 from simkernel.fs.tracefs_fops import tracefs_fops
 from simkernel.fs.tree_options import OwnedSuper
 from simkernel.fs.vfs import FsType, Vfs
@@ -102,19 +111,14 @@ def _boot_tree(k: FsKernel) -> Dir:
     for cpu in range(k.nr_cpus):
         where = root.subdir("devices").subdir("system")
         if cpu:
-            text(f"devices/system/cpu/cpu{cpu}/online", lambda: "1\n", lambda data: None)
-        text(f"devices/system/cpu/cpu{cpu}/hotplug/target", lambda: target, lambda data: None, 0o644)
-        text(f"devices/system/cpu/cpu{cpu}/hotplug/fail", lambda: "-1\n", lambda data: None, 0o644)
+            text(f"devices/system/cpu/cpu{cpu}/online", lambda: "1\n", partial(take_online, k))
+        text(f"devices/system/cpu/cpu{cpu}/hotplug/target", lambda: target, partial(take_target, k), 0o644)
+        text(f"devices/system/cpu/cpu{cpu}/hotplug/fail", lambda: "-1\n", partial(take_fail, k), 0o644)
         where.subdir("cpu").subdir(f"cpu{cpu}").add("node0", Link("../../node/node0"))
         where.subdir("node").subdir("node0").add(f"cpu{cpu}", Link(f"../../cpu/cpu{cpu}"))
     text("devices/system/node/node0/compact", lambda: "", lambda data: None, 0o200)
-    text("kernel/fscaps", lambda: "1\n")
-    text("kernel/kexec_loaded", lambda: "0\n")
-    text("kernel/profiling", lambda: "0\n", lambda data: None)
-    text("kernel/rcu_expedited", lambda: "0\n", lambda data: None)
-    text("kernel/rcu_normal", lambda: "0\n", lambda data: None)
-    text("kernel/mm/transparent_hugepage/enabled", lambda: "[always] madvise never\n", lambda data: None)
-    text("power/state", lambda: "\n", lambda data: None)
+    for each in settings(k):
+        text(each.row.path, each.show, each.store if each.row.parse is not None else None)
     kernel = root.subdir("kernel")
     kernel.add("debug", Dir(mode=0o700))
     kernel.add("tracing", Dir(mode=0o700))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from arch.abi.errno import EBUSY, EINVAL, ERANGE
-from arch.abi.limits import INT_MAX, INT_MIN, U32_MAX
+from arch.abi.errno import EBUSY, EINVAL
+from arch.abi.limits import INT_MAX, U32_MAX
 from arch.abi.time import NSEC_PER_SEC
+from arch.cstring import kstrto, kstrtobool
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.sysfs import AttrFile, sysfs_file
@@ -55,28 +56,13 @@ class Daemon:
             )
 
 
-def _number(text: str, signed: bool = False) -> int:
-    """kstrtouint(), kstrtoint(), base 10.  EINVAL, ERANGE: only of the second."""
-    text = text.removesuffix("\n")
-    digits = text[1:] if text[:1] in (("+", "-") if signed else ("+",)) else text
-    if not digits.isascii() or not digits.isdigit():
-        raise KernelError(EINVAL)
-    value = int(text)
-    if signed and not INT_MIN <= value <= INT_MAX:
-        raise KernelError(ERANGE)
-    if not signed and value > U32_MAX:
-        raise KernelError(EINVAL)
-    return value
-
-
-def _bool(text: str) -> int:
-    """kstrtobool()."""
-    lowered = text.lower()
-    if lowered[:1] in ("y", "t", "1") or lowered[:2] == "on":
-        return 1
-    if lowered[:1] in ("n", "f", "0") or lowered[:2] == "of":
-        return 0
-    raise KernelError(EINVAL)
+def number_of(name: str, text: str) -> int:
+    """By kstrtoint() or kstrtoul(), which say ERANGE of what they cannot hold, or by kstrtouint(), of which all is EINVAL."""
+    signed = name == "max_page_sharing"
+    try:
+        return kstrto(text, 10, 64 if name == "merge_across_nodes" else 32, signed)
+    except KernelError as refused:
+        raise KernelError(refused.errno if name in MEMORY_ONCE else EINVAL) from None
 
 
 def _store(daemon: Daemon, name: str, data: bytes) -> None:
@@ -86,9 +72,9 @@ def _store(daemon: Daemon, name: str, data: bytes) -> None:
     ksm, text = daemon.ksm, data.decode("latin-1")
     settings = ksm.settings
     if name == "use_zero_pages":
-        settings[name] = _bool(text)
+        settings[name] = int(kstrtobool(text, daemon.k.version))
         return
-    value = _number(text, name == "max_page_sharing")
+    value = number_of(name, text)
     limits = {"run": (0, KSM_RUN_UNMERGE), "merge_across_nodes": (0, 1), "max_page_sharing": (LEAST_SHARING, INT_MAX)}
     low, high = limits.get(name, (0, U32_MAX))
     if not low <= value <= high:

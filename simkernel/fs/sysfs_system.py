@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from arch.abi.errno import EBUSY, EINVAL
 from arch.abi.version import newest
 from arch.cpuinfo import Cache
+from arch.cstring import c_string, kstrto, kstrtobool
+from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.proc_memory import meminfo, vmstat
 
@@ -32,6 +35,27 @@ NODE_MEMINFO = (
     ("FilePmdMapped", "", ""),
 )  # fmt: skip
 BEHIND_NODE_STATISTICS = "nr_dirty_threshold"  # of /proc/vmstat: the machine's
+
+
+def take_target(k: FsKernel, data: bytes) -> None:
+    """target_store(): no CPU goes.  EBUSY: it would have to; EINVAL: no state to be in; ERANGE."""
+    state = kstrto(c_string(data), 10, 32, True)
+    if not state:
+        raise KernelError(EBUSY, "no CPU goes here")
+    if state != newest(CPUHP_ONLINE, k.version):
+        raise KernelError(EINVAL)
+
+
+def take_fail(k: FsKernel, data: bytes) -> None:
+    """write_cpuhp_fail(): no state is known to fail in.  EINVAL, ERANGE."""
+    if kstrto(c_string(data), 10, 32, True) != -1:
+        raise KernelError(EINVAL)
+
+
+def take_online(k: FsKernel, data: bytes) -> None:
+    """online_store().  EBUSY: no CPU goes; EINVAL."""
+    if not kstrtobool(c_string(data), k.version):
+        raise KernelError(EBUSY, "no CPU goes here")
 
 
 def cpu_range(k: FsKernel) -> str:

@@ -129,7 +129,7 @@ class Cpus(Deadline):
         self.on_bug: Callable[[Exception], Exception] = unhandled  # what becomes of an exception: Oopses.caught
         self.on_stop: Callable[[HostStop], None] = stopped  # what becomes of the task: Oopses.stopped
         self.panicked: BaseException | None = None  # the kernel cannot go on
-        self._running = False
+        self.bugs, self._running = 0, False  # bugs: exceptions that were ours, as oops_count tells
         self._closing: Callable[[], object] | None = None  # the machine is closed: gives back what it is made of
         self.groups: GroupScheduler | None = None  # there while some control group has the cpu controller
         self.cut: RunQueue | None = None  # the CPU that the host stopped between two kernel functions: it goes on first

@@ -40,7 +40,6 @@ class Oopses:
 
     def __init__(self, k: KernelFace) -> None:
         self.k = k
-        self.count = 0
         self._regs = k.mem.alloc(k.cpu.layout.size)
 
     def caught(self, error: Exception) -> Oops:
@@ -52,7 +51,7 @@ class Oopses:
         if is_host_code(error):
             self._end_task()
             raise error
-        self.count += 1
+        self.k.cpus.bugs += 1
         why = self._fatal()
         lines = [*self._describe(error)]
         if why:
@@ -162,8 +161,8 @@ class Oopses:
         else:
             yield "kernel BUG!"
         task = k.current
-        taint = "Not tainted" if self.count == 1 else "Tainted: G      D           "
-        yield f"Oops: 0000 [#{self.count}] SMP"
+        taint = "Not tainted" if self.k.cpus.bugs == 1 else "Tainted: G      D           "
+        yield f"Oops: 0000 [#{self.k.cpus.bugs}] SMP"
         yield f"CPU: {k.cpus.rq.cpu} PID: {task.pid} Comm: {task.comm} {taint} {k.version.release} #1"
         yield f"Hardware name: simkernel {k.arch.machine}"
         yield from self._registers()

@@ -12,10 +12,9 @@ from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
 from arch.abi.inet import IFALIASZ
 from arch.abi.limits import INT_MAX, U32_MAX
-from arch.cstring import kstrto_within
+from arch.cstring import c_string, kstrto_within
 from arch.errors import KernelError
 from arch.records import dataclass
-from simkernel.fs.cgroup_css import text_of
 from simkernel.fs.inode import SuperBlock
 from simkernel.fs.nodes import Dir, Link, Node
 from simkernel.fs.sysfs import AttrFile, sysfs_super
@@ -85,19 +84,19 @@ def _alias(dev: NetDevice) -> str | None:
 
 
 def _set_mtu(k: NetKernel, dev: NetDevice, data: bytes) -> None:
-    dev_set_mtu(k, dev, kstrto_within(text_of(data)) & U32_MAX)
+    dev_set_mtu(k, dev, kstrto_within(c_string(data)) & U32_MAX)
 
 
 def _set_flags(k: NetKernel, dev: NetDevice, data: bytes) -> None:
-    dev_change_flags(k, dev, kstrto_within(text_of(data)) & U32_MAX)
+    dev_change_flags(k, dev, kstrto_within(c_string(data)) & U32_MAX)
 
 
 def _set_queue(k: NetKernel, dev: NetDevice, data: bytes) -> None:
-    dev_change_tx_queue_len(k, dev, kstrto_within(text_of(data)))
+    dev_change_tx_queue_len(k, dev, kstrto_within(c_string(data)))
 
 
 def _set_group(k: NetKernel, dev: NetDevice, data: bytes) -> None:
-    dev.group = kstrto_within(text_of(data)) & INT_MAX
+    dev.group = kstrto_within(c_string(data)) & INT_MAX
 
 
 def _set_alias(k: NetKernel, dev: NetDevice, data: bytes) -> None:
@@ -108,7 +107,7 @@ def _set_alias(k: NetKernel, dev: NetDevice, data: bytes) -> None:
 
 
 def _set_carrier(k: NetKernel, dev: NetDevice, data: bytes) -> None:
-    on = kstrto_within(text_of(data))
+    on = kstrto_within(c_string(data))
     if not dev.up:
         raise KernelError(EINVAL, "it is down")
     if dev.kind.kind != "dummy":

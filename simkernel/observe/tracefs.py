@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from arch.abi.errno import EINVAL
+from arch.abi.version import KernelVersion, newest
+from arch.cstring import c_string, kstrto
+from arch.errors import KernelError
 from simkernel.fs.nodes import Link, PseudoFile, traced
 from simkernel.fs.sysfs import AttrFile, debugfs_file, set_tracefs, sysfs_file
 from simkernel.observe.btf import KernelBtf
@@ -44,10 +48,27 @@ POWER = {
 }  # fmt: skip
 
 
+MUX_INTERVAL = (("6.12", 4), (None, 0))  # of a source of software, by the first version that is known to have it
+
+
+class MuxInterval:
+    """perf_event_mux_interval_ms_store(): how often events of a source take turns.  EINVAL, ERANGE."""
+
+    def __init__(self, version: KernelVersion) -> None:
+        self.ms = newest(MUX_INTERVAL, version)
+        self.file = AttrFile(lambda: f"{self.ms}\n", self.store)
+
+    def store(self, data: bytes) -> None:
+        ms = kstrto(c_string(data), 0, 32, True)
+        if ms < 1:
+            raise KernelError(EINVAL)
+        self.ms = ms
+
+
 def event_source(k: ObservedKernel, name: str, number: int) -> None:
     """pmu_dev_alloc(): the device of a source of perf events, and its place on their bus."""
     base = f"devices/{name}"
-    files = {"type": str(number), "perf_event_mux_interval_ms": "0", "uevent": ""}
+    files = {"type": str(number), "uevent": ""}
     files |= {f"power/{field}": text for field, text in POWER.items()}
     files |= {f"events/{field}": text for field, text in PMU_EVENTS.get(name, {}).items()}
     for field, text in PMU_FORMATS.get(name, {}).items():
@@ -55,6 +76,7 @@ def event_source(k: ObservedKernel, name: str, number: int) -> None:
             files[f"format/{field}"] = text
     for path, text in files.items():
         sysfs_file(k.vfs, f"{base}/{path}", attribute(text) if text else PseudoFile(lambda: "", mode=0o644))
+    sysfs_file(k.vfs, f"{base}/perf_event_mux_interval_ms", MuxInterval(k.version).file)
     sysfs_file(k.vfs, f"{base}/power/autosuspend_delay_ms", PseudoFile(mode=0o644))  # EIO
     sysfs_file(k.vfs, f"{base}/subsystem", Link("../../bus/event_source"))
     sysfs_file(k.vfs, f"bus/event_source/devices/{name}", Link(f"../../../devices/{name}"))

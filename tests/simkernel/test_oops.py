@@ -73,7 +73,7 @@ def test_a_bug_in_a_system_call_kills_the_task_and_only_it(box: Machine) -> None
 def test_the_log_tells_it_as_linux_does(box: Machine) -> None:
     k = box.kernel
     before = len(k.log.texts)
-    number = k.oopses.count + 1
+    number = k.cpus.bugs + 1
     replace_body(box, "do_sys_openat2", wrong)
     with pytest.raises(simkernel.Oops) as caught:
         box.user_task("victim").syscall("openat", -100, "/etc/hostname", 0, 0)
