@@ -34,6 +34,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, Inode
 from simkernel.fs.lock_events import FL_CLOSE, FL_FLOCK, FL_OFDLCK, FL_POSIX, FL_SLEEP, LockSeen
+from simkernel.kernel.call_costs import SETLK_NS
 from simkernel.kernel.face import Body
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import WaitQueue
@@ -301,6 +302,7 @@ def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
         return -EBADF
     ask(k, "file_lock", file.addr, kind)
     locks_get_lock_context(k, file.f_inode, kind)
+    k.clock.advance(SETLK_NS)
     waits = cmd not in (F_SETLK, F_SETLK64, F_OFD_SETLK)
     flags = FL_POSIX | (FL_SLEEP if waits else 0) | (0 if isinstance(wanted.owner, int) else FL_OFDLCK)
     owner = wanted.owner if isinstance(wanted.owner, int) else wanted.owner.addr

@@ -99,8 +99,10 @@ def make_syscall_body(k: KernelFace) -> Function:
         if target is None:
             ret = k.regs.signed_word(k.regs.get(regs, k.abi.result)) if nr == SKIPPED else syscalls.absent(nr)
         elif target[1] is None:
+            clock._now += target[2]
             ret = yield (target[0], regs)
         else:  # no wrapper: the handler takes C arguments
+            clock._now += target[2]
             ret = yield (
                 target[0],
                 *[k.mem.read_uint(regs + r.offset, r.size) for r in unpackers[: target[1]]],

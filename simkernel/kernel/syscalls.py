@@ -115,8 +115,8 @@ class Syscalls(Watched):
         }
         self.symbols = {name: self.symbol(name)[0] for name in self.declared}  # name -> the handler's
         self.names = abi.names
-        # number -> (address of the handler, words of C arguments or None for one that takes struct pt_regs)
-        self.table: dict[int, tuple[int, int | None]] = {}
+        # number -> (address of the handler, words of C arguments or None for one that takes struct pt_regs, ns)
+        self.table: dict[int, tuple[int, int | None, int]] = {}
         self.counts = Counts()
         self.missing: dict[str, int] = {}  # calls that somebody wanted and that are not here
         self.strace = None

@@ -19,6 +19,7 @@ from arch.symbols import Symbols
 from arch.text import KernelText
 from arch.unwind import walk_frames
 from simkernel.kernel.body import Call, Inlined
+from simkernel.kernel.call_costs import CALL_NS
 from simkernel.kernel.engine import CALLS, JUMPS, PLAIN, Engine
 from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, KernelFunction, Prototype, Syscall
 from simkernel.kernel.syscalls import Syscalls
@@ -138,7 +139,7 @@ class Text:
             found = functions[symbol]
             count = None if found.wrapped else self.engine.words_of(found.prototype)
             address = self.image.address(symbol)
-            syscalls.table[syscalls.abi.numbers[name]] = (address, count)
+            syscalls.table[syscalls.abi.numbers[name]] = (address, count, CALL_NS.get(name, 0))
             for other in syscalls.other_names(name):
                 self.symbols.add(other, address, self.symbols[symbol].size)
                 self._addresses[other] = address

@@ -45,6 +45,7 @@ from arch.abi.sock_diag import (
 )
 from arch.abi.socket import AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX
 from arch.errors import KernelError
+from simkernel.kernel.call_costs import SOCK_DUMP_NS
 from simkernel.kernel.face import Steps
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
@@ -197,6 +198,7 @@ def sock_diag_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple
         yield from destroy_inet(k, wire, request)
         return [], False
     if request.flags & NLM_F_DUMP:
+        k.clock.advance(SOCK_DUMP_NS)
         rows = [
             wire.message(asked, NLM_F_MULTI, request.seq, request.portid, body)
             for body in DUMPS[family](k, wire, request)
