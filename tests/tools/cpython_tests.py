@@ -129,8 +129,11 @@ def on_the_host(where: Path, module: str) -> dict[str, str]:
 
 def release() -> str:
     """The host's kernel, if a machine can be of that version, else the newest there is."""
-    here = ".".join(os.uname().release.split(".")[:2])
-    return here if here in RELEASES else RELEASES[-1]
+    return _host() if _host() in RELEASES else RELEASES[-1]
+
+
+def _host() -> str:
+    return ".".join(os.uname().release.split(".")[:2])
 
 
 def inside(where: Path, module: str, passing: dict[str, str], seconds: float) -> tuple[dict[str, str], dict[str, str]]:
@@ -173,12 +176,12 @@ def inside(where: Path, module: str, passing: dict[str, str], seconds: float) ->
 HEAD = """# CPython's own tests
 
 Made by `make test-cpython`: modules of CPython 3.11's tests (Debian's libpython3.11-testsuite, fetched into the user's cache) inside, on two simulated CPUs and a kernel
-of the host's version, and on the host, test by test. Compared are those that pass on the host.
+of the host's version (where the table says so), and on the host, test by test. Compared are those that pass on the host.
 
 {agree} of {total} pass inside, too ({percent:.2f} %).
 
-| module | of those that pass on the host | host's kernel | what differs |
-|---|---|---|---|
+| module | of those that pass on the host | host's kernel | the machine's | what differs |
+|---|---|---|---|---|
 """
 # test, or the beginning of its name -> why it does otherwise
 REASONS = {
@@ -193,7 +196,7 @@ def load() -> dict[str, dict[str, object]]:
 
 def keep(module: str, passing: int, differs: dict[str, str]) -> None:
     """One run of a module."""
-    kept = load() | {module: {"host": release(), "of": passing, "differs": differs}}
+    kept = load() | {module: {"host": _host(), "machine": release(), "of": passing, "differs": differs}}
     DATA.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
 
 
@@ -210,7 +213,7 @@ def page(kept: dict[str, dict]) -> str:
         said = "; ".join(
             f"`{test.removeprefix(module + '.')}` ({verdict}{_why(test)})" for test, verdict in row["differs"].items()
         )
-        text += f"| {module} | {row['of'] - len(row['differs'])} of {row['of']} | {row['host']} | {said} |\n"
+        text += f"| {module} | {row['of'] - len(row['differs'])} of {row['of']} | {row['host']} | {row['machine']} | {said} |\n"
     left = [module for module in MODULES if module not in kept]
     return text + ("\nNot run for this table: " + ", ".join(left) + ".\n" if left else "")
 
