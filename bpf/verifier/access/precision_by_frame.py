@@ -330,7 +330,7 @@ def _mark_frame(env: Env, state: VerifierState, number: int, back: _Back) -> boo
     if env.log_precision:
         where = f"regs={_regs_text(back.regs[number])} stack={_slots_text(back.slots[number])}"
         env.log.write(f"mark_precise: frame{number}: parent state {where}: ")
-        print_verifier_state(env, frame, True)
+        print_verifier_state(env, frame, True, state)
     return changed
 
 

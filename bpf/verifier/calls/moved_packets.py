@@ -10,6 +10,7 @@ from bpf.helpers.kfunc_rows import rows_of
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL, Insn
 from bpf.verifier.access.slot_objects import invalidate
 from bpf.verifier.calls.exceptions import THROW
+from bpf.verifier.calls.kfuncs import kfunc_flags
 from bpf.verifier.domain.types import (
     DYNPTR_TYPE_SKB,
     DYNPTR_TYPE_SKB_META,
@@ -63,7 +64,9 @@ def function_may_sleep(env: Env, subprog: int) -> bool:
 
 
 def function_may_throw(env: Env, subprog: int) -> bool:
-    """A function throws, itself or through others: mark_subprog_might_throw()."""
+    """A function throws, itself or through others: mark_subprog_might_throw(). What may not be called there is not known to throw."""
+    if kfunc_flags(THROW, env.prog_type, env.version, env.expected_attach_type) is None:
+        return False
     return _function_calls(env, subprog, lambda insn: env.kfunc_name(insn) == THROW)
 
 

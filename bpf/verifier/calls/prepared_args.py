@@ -299,7 +299,9 @@ def enter(env: Env, subprog: int, regs: list[Reg]) -> None:
             reg.value = known_zero(PTR_TO_DYNPTR, DYNPTR_LOCAL, 1, number=env.new_id())
         elif kind == ARG_PTR_TO_MEM:
             flags = arg.arg_type & (PTR_MAYBE_NULL | MEM_RDONLY | PTR_UNTRUSTED)
-            reg.value = known_zero(PTR_TO_MEM | flags, arg.size, number=env.new_id() if maybe else 0)
+            reg.value = known_zero(
+                PTR_TO_MEM | flags, arg.size, number=env.new_id() if maybe or env.rules.memory_arguments_numbered else 0
+            )
         else:
             flags = arg.arg_type & (PTR_MAYBE_NULL | PTR_TRUSTED | PTR_UNTRUSTED)
             reg.value = known_zero(PTR_TO_BTF_ID | flags, env.vmlinux, arg.btf_id, number=env.new_id())

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from bpf.verifier.domain.state import FuncState
+from bpf.verifier.domain.state import FuncState, VerifierState
 from bpf.verifier.env import Env
 
 _MIN_ALIGNMENT: Final = 8
 _ALIGNMENT: Final = 40
 
 
-def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
-    """All of a frame, or what the last instruction touched."""
-    refs = [ref[0] for ref in frame.refs]
-    held = env.cur.held
-    for outer, one in enumerate(reversed(held.locks()) if env.rules.locks_among_references else ()):
-        older = sum(ref[0] in one.before_lock for ref in frame.refs) + outer
+def print_verifier_state(env: Env, frame: FuncState, print_all: bool, state: VerifierState | None = None) -> None:
+    """All of a frame, or what the last instruction touched; `state`: whose it is, where that is not the path's own."""
+    whose = state or env.cur
+    known = whose.frames[-1].refs if env.rules.locks_among_references and state is not None else frame.refs
+    refs = [ref[0] for ref in known]
+    for outer, one in enumerate(reversed(whose.held.locks()) if env.rules.locks_among_references else ()):
+        older = sum(ref[0] in one.before_lock for ref in known) + outer
         refs.insert(older if env.rules.references_in_order else len(refs), one.lock_id)
     if print_all:
         env.log.write_state(env.style.state_text(frame, -1, -1, refs))

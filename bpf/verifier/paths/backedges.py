@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from arch.abi.errno import EFAULT
 from bpf.verifier.domain.state import VerifierState
 from bpf.verifier.env import Env
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
@@ -79,6 +80,7 @@ class Loops:
     """The loops of one program, and who is in them."""
 
     def __init__(self, env: Env, successors: list[tuple[int, ...]]) -> None:
+        self.env = env
         self.scc = components(env, successors)
         self.tell = env.verbose if env.level & BPF_LOG_LEVEL2 else None
         self.visits: dict[Callchain, _Visit] = {}
@@ -130,6 +132,11 @@ class Loops:
         """All paths from a checkpoint are walked; if it was its loop's first, the loop is settled: maybe_exit_scc()."""
         chain = self._callchain(state)
         visit = self.visits.get(chain) if chain is not None else None
+        if (
+            chain is not None and visit is None and not state.speculative
+        ):  # bpf_throw() in a loop that has no checkpoint yet
+            words = ",".join(str(abs(number)) for number in chain)
+            self.env.reject(EFAULT, f"verifier bug: scc exit: no visit info for call chain ({words})")
         if chain is None or visit is None or visit.entry is not state:
             return
         self._told("exit", chain)
@@ -137,7 +144,7 @@ class Loops:
         self.waiting -= len(visit.backedges)
         for _ in range(_ROUNDS):
             changed = False
-            for path, met in visit.backedges:
+            for path, met in reversed(visit.backedges):  # the newest first
                 changed |= propagate(met, path)
             if not changed:
                 break

@@ -428,6 +428,7 @@ def do_check(env: Env) -> None:
             done = step(env, insn)
         if done:
             env.scratch_everything()
+            env.cur.insn_idx = env.insn_idx
             _update_branch_counts(env, env.cur)
             branch = env.pop_stack(not level2)
             if branch is None:

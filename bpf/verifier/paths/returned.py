@@ -77,7 +77,10 @@ def check_return_code(env: Env, regno: int = BPF_REG_0) -> None:
     v = env.regs[regno].value
     if is_pointer_value(env, v):
         env.reject(EACCES, f"R{regno} leaks addr as return value")
-    if frame.in_async_callback_fn:
+    place, later = "program exit", frame.in_async_callback_fn
+    if later and env.rules.return_ranges:
+        place = "async callback return"
+    elif later:
         if v.type != SCALAR_VALUE:
             name = env.type_name(v.type)
             env.reject(EINVAL, f"In async callback the register R{regno} is not a known value ({name})")
@@ -85,20 +88,20 @@ def check_return_code(env: Env, regno: int = BPF_REG_0) -> None:
             verbose_invalid_scalar(env, v, tnum_const(0), "async callback", f"R{regno}")
             env.reject(EINVAL)
         return
-    if is_subprog:
+    if is_subprog and not later:
         if v.type != SCALAR_VALUE:
             name = env.type_name(v.type)
             env.reject(EINVAL, f"At subprogram exit the register R{regno} is not a scalar value ({name})")
         return
-    if env.rules.lsm_return_range and env.prog_type == uapi.BPF_PROG_TYPE_LSM:
+    if env.rules.lsm_return_range and not later and env.prog_type == uapi.BPF_PROG_TYPE_LSM:
         _check_lsm_return(env, v, regno)
-    allowed = _return_range(env)
+    allowed = (tnum_const(0), TNUM_UNKNOWN) if later else _return_range(env)
     if allowed is None:
         return
     wanted, binding = allowed
     if v.type != SCALAR_VALUE:
         name = env.type_name(v.type)
-        env.reject(EINVAL, f"At program exit the register R{regno} is not a known value ({name})")
+        env.reject(EINVAL, f"At {place} the register R{regno} is not a known value ({name})")
     if env.rules.return_ranges:
         mark_chain_precision(env, regno)
         low, high = wanted[0], wanted[0] | wanted[1]
@@ -106,7 +109,7 @@ def check_return_code(env: Env, regno: int = BPF_REG_0) -> None:
     else:
         outside = not tnum_in(wanted, v.var_off)
     if outside:
-        verbose_invalid_scalar(env, v, wanted, "program exit", f"R{regno}")
+        verbose_invalid_scalar(env, v, wanted, place, f"R{regno}")
         if env.prog_type == uapi.BPF_PROG_TYPE_LSM and env.facts.attached_to_void:
             env.verbose("Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n")
         env.reject(EINVAL)

@@ -235,6 +235,16 @@ def test_what_congestion_control_may_write_is_each_versions_own(version, count):
     assert [row["ret"] for row in run_cases(file, Options(KernelVersion.parse(version)))].count(0) == count
 
 
+# the same programs at both levels: references in lines about checkpoints, what callbacks that run later return, loops left by bpf_throw()
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("version", ["6.12", "7.2"])
+def test_logs_of_programs_of_several_functions_are_the_real_ones(version, level):
+    file = read_cases(DATA / f"function_logs_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=level)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.differences == [] and summary.errnos.equal == len(file.rows) and summary.logs.compared > 10
+
+
 # a pointer that may be NULL compared with one that is not, and used where they are equal (twice) and where they differ (twice);
 # these are the real kernels' answers
 @pytest.mark.parametrize("version, answers", [("6.1", (-13, -13, -13, -13)), ("6.12", (0, 0, -13, -13)), ("7.2", (0, 0, -13, -13))])  # fmt: skip
