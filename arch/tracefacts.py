@@ -54,6 +54,8 @@ class TraceFacts:
     own_clocks: Names = ()  # ARCH_TRACE_CLOCKS
     traces_mmio: bool = False  # has the tracer mmiotrace
     folded_resched: bool = False  # a wish to be rescheduled is part of the preemption count, too (`N`, not `n`)
+    # (mult, shift) with which perf's control page makes ns of what user code may read as a counter; None: it tells of none
+    user_clock: tuple[int, int] | None = None
     zero_flags_irqs_on: bool = (
         False  # irqs_disabled_flags(0): the flag says that interrupts are off, not that they are on
     )

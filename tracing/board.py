@@ -88,6 +88,7 @@ class Board:
             "test_nop_accept": False,
             "test_nop_refuse": False,
         }  # of the nop tracer, in all trace arrays
+        self.trace_counter = 0  # of the clock "counter": one for all trace arrays
         self.expanded = False  # ring_buffer_expanded: buffers have their full size
         self.expand_first: Callable[[], None] = lambda: None  # what the machine's own trace array does for that
         self.errors = ErrorLog(host, self.features.error_log)

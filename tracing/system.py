@@ -74,6 +74,7 @@ class Tracing:
         self.probe_events.table.match = self.functions.match
         self.probe_events.table.tracepoint = self.tracepoint
         self.kprobes.refused = self.functions.refused
+        self.kprobes.traced = lambda name: name in self.functions.listed
         self.kprobes.black = self.functions.black
         self.function_options = {"func_stack_trace": False}
         if self.features.func_no_repeats:

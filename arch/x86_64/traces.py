@@ -50,6 +50,7 @@ TRACES = TraceFacts(
     searches_lowest=True,
     preempt_count=(("5.17", True), ("4.9", False), (None, True)),  # PREEMPT_DYNAMIC since Debian 12
     own_clocks=("x86-tsc",),
+    user_clock=(1 << 31, 31),  # of a time stamp counter of 1 GHz, as clocks_calc_mult_shift() has it
     traces_mmio=True,
     folded_resched=True,
     sibling_calls="4.17",

@@ -64,6 +64,7 @@ from simkernel.fs.inode import File, Inode
 from simkernel.fs.leases import get_lease, set_lease
 from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
 from simkernel.fs.pipe import pipe_of
+from simkernel.fs.pseudo import tell_flags
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
@@ -147,6 +148,7 @@ def _setfl(k: FsKernel, fd: int, file: File, arg: int) -> int:
     if (arg ^ file.f_flags) & FASYNC and file.f_op.fasync:
         fasync(k, fd, file, bool(arg & FASYNC))
     file.f_flags = arg & SETFL_MASK | file.f_flags & ~SETFL_MASK
+    tell_flags(file)
     k.vfs.mirror.file_flags(file)
     return 0
 
@@ -299,6 +301,7 @@ def sys_ioctl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     if cmd == FIONBIO:
         on = k.usercopy.get_user(arg, 4)
         file.f_flags = file.f_flags | O_NONBLOCK if on else file.f_flags & ~O_NONBLOCK
+        tell_flags(file)
         k.vfs.mirror.file_flags(file)
         return 0
     if cmd == FIOASYNC:

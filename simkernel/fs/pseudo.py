@@ -29,6 +29,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from tracing.face import WouldBlock
 from tracing.files.markers import MarkerFile
+from tracing.files.nodes import OpenFile as TracingFile
 
 KERNFS = ("sysfs", "cgroup", "cgroup2")  # fs/kernfs/inode.c:kernfs_iop_setattr()
 PRUNE_AT = 64  # dentries in a generated directory, before it is looked which of them are gone
@@ -291,6 +292,12 @@ def poll_node(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     if queues is not None and handle.poll_key is not None:
         queues.append(k.vfs.key_queue(handle.poll_key))
     return mask
+
+
+def tell_flags(file: File) -> None:
+    """Files of tracing keep the flags themselves."""
+    if file.f_op.release is release_node and isinstance(handle := handle_of(file), TracingFile):
+        handle.flags = file.f_flags
 
 
 def read_steps(k: FsKernel, file: File, size: int, pos: int) -> Steps[bytes]:

@@ -181,8 +181,9 @@ class Host(BpfSide):
         return self.k.mm.page_events.inserted
 
     def find_task(self, pid: int) -> Hashable | None:
-        """find_task_by_vpid()."""
-        return self.k.tasks.find(pid)
+        """find_lively_task_by_vpid(): not one that has ended and is not waited for yet."""
+        task = self.k.tasks.find(pid)
+        return None if task is not None and task.exit_state else task
 
     def perf_cgroup(self, fd: int) -> PerfCgroup:
         """css_tryget_online_from_dir() of perf_event.  EBADF, ENOENT."""

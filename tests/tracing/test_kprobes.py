@@ -238,7 +238,7 @@ def test_what_no_event_may_probe():
     tracing = machine("6.1")
     for name in ("memcpy", "kprobe_ftrace_handler", "trace_event_buffer_commit", "__schedule", "do_int3", "strlen"):
         assert errno_of(echo, tracing, "kprobe_events", f"p {name}") == EINVAL, name
-    assert "Could not probe notrace function strlen" in tracing.host.log
+    assert "trace_kprobe: Could not probe notrace function strlen" in tracing.host.log
     assert errno_of(echo, tracing, "kprobe_events", "p no_such_function") == ENOENT
     for name in ("schedule", "do_error_trap", "bpf_get_current_pid_tgid"):
         echo(tracing, "kprobe_events", f"p {name}")

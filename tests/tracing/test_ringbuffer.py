@@ -69,7 +69,7 @@ def test_nothing_is_lost_uncounted(steps, overwrite, cpus):
     if overwrite:
         assert not dropped
     for cpu in buffer.cpus:
-        assert cpu.size_bytes <= cpu.in_use * BUF_PAGE_SIZE
+        assert cpu.size_bytes <= (1 + cpu.in_use) * BUF_PAGE_SIZE
         assert cpu.in_use <= cpu.nr_pages
 
 
@@ -84,25 +84,21 @@ class Model:
 
     def __init__(self, nr_pages):
         self.nr_pages, self.pages, self.last = nr_pages, [[0, [], 0]], 0
+        self.reader, self.tail, self.page_lost = [0, [], 0], self.pages[0], 0
         self.entries = self.size_bytes = self.overrun = self.dropped = self.read = self.lost = 0
 
     def drop(self):
-        events = self.leave()
+        used, events, taken = self.pages.pop(0)
+        self.size_bytes -= used - taken
         self.overrun += len(events)
         self.lost += len(events)
         self.entries -= len(events)
 
-    def leave(self):
-        """What a page has beside records that were taken goes with it."""
-        used, events, taken = self.pages.pop(0)
-        self.size_bytes -= used - taken
-        return events
-
     def write(self, ts, data, overwrite):
-        size = event_size(len(data)) + (8 if ts - self.last >= MAX_DELTA and self.pages[-1][0] else 0)
+        page = self.tail
+        size = event_size(len(data)) + (8 if ts - self.last >= MAX_DELTA and page[0] else 0)
         if size > BUF_PAGE_SIZE:
             return False
-        page = self.pages[-1]
         if page[0] + size > BUF_PAGE_SIZE:
             full = len(self.pages) >= self.nr_pages
             if full and overwrite:
@@ -112,7 +108,7 @@ class Model:
             page[0] = BUF_PAGE_SIZE
             if full and not overwrite:
                 return False
-            page = [0, [], 0]
+            page = self.tail = [0, [], 0]
             self.pages.append(page)
         page[0] += size
         page[1].append((ts, data))
@@ -121,30 +117,35 @@ class Model:
         self.size_bytes += size
         return True
 
+    def take(self):
+        """The reader's page changes places with the oldest once it is read to its end and no longer written to."""
+        while self.entries and not self.reader[1]:
+            assert self.tail is not self.reader
+            self.size_bytes -= self.reader[0] - self.reader[2]
+            self.reader = self.pages.pop(0)
+            self.page_lost, self.lost = self.lost, 0
+
     def consume(self):
-        while not self.pages[0][1]:
-            if len(self.pages) == 1:
-                return None
-            self.leave()
-        ts, data = self.pages[0][1].pop(0)
-        self.pages[0][2] += event_size(len(data))
-        lost, self.lost = self.lost, 0
+        self.take()
+        if not self.entries:
+            return None
+        ts, data = self.reader[1].pop(0)
+        self.reader[2] += event_size(len(data))
+        lost, self.page_lost = self.page_lost, 0
         self.entries -= 1
         self.read += 1
         self.size_bytes = self.size_bytes - event_size(len(data)) if self.entries else 0
-        if not self.pages[0][1] and len(self.pages) == 1:
-            self.pages[0][0] = self.pages[0][2] = 0
+        if not self.entries:
+            self.reader[2] = self.reader[0]
         return ts, data, lost
 
     def consume_page(self):
-        """All of the oldest page that has records, which goes with them unless it is the one that is written to."""
-        if not self.entries:
-            return []
-        while not self.pages[0][1]:
-            self.leave()
-        taken = [self.consume()[:2] for _ in tuple(self.pages[0][1])]
-        if len(self.pages) > 1:
-            self.leave()
+        """All of the reader's page, with the padding at its end."""
+        self.take()
+        taken = [self.consume()[:2] for _ in tuple(self.reader[1])]
+        if taken and self.tail is not self.reader:
+            self.size_bytes -= self.reader[0] - self.reader[2]
+            self.reader[2] = self.reader[0]
         return taken
 
     def resize(self, count):
@@ -185,7 +186,7 @@ def test_pages_are_as_a_plain_model_of_them(steps, overwrite):
                 model.resize(number)
         counters = ("entries", "size_bytes", "overrun", "dropped", "read", "lost")
         assert [getattr(buffer, name) for name in counters] == [getattr(model, name) for name in counters]
-        events = [event for _, page, _ in model.pages for event in page]
+        events = [event for _, page, _ in [model.reader, *model.pages] for event in page]
         assert [(event.ts, event.data) for event in buffer.events()] == events
         assert [event.ts for event in buffer.since(now - 200)] == [ts for ts, _ in events if ts >= now - 200]
 

@@ -66,14 +66,21 @@ def test_every_operation_on_files():
 
 @pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
 @pytest.mark.parametrize(
-    "name", ["raw_pages", "ns_records", "perf_groups", "perf_cgroups", "perf_tasks", "perf_chains"]
-)
+    "name",
+    [
+        "raw_pages", "raw_readers", "pipe_readers", "trace_writes", "ns_records", "perf_groups", "perf_cgroups", "perf_tasks", "perf_chains",
+        "perf_rings", "perf_userpage", "perf_resets", "perf_periods", "perf_flow",
+    ],
+)  # fmt: skip
 def test_programs(name):
     """raw_pages.c: pages of the ring buffer, and who waits for them how long.  ns_records.c: perf's records of namespaces.
 
     perf_groups.c: groups, inheritance, ioctls, mappings of perf events.  perf_cgroups.c: events of control groups.
     perf_tasks.c: its records of tasks, mappings and programs.
     perf_chains.c: where the kernel's part of a call chain begins, and who is on it.
+    raw_readers.c, pipe_readers.c: which pages readers have beside a writer.  trace_writes.c: definitions written in pieces.
+    perf_rings.c: full, read-only, backward and paused rings.  perf_userpage.c: what the control page tells of times.
+    perf_resets.c: what a reset of inherited counts takes along.  perf_periods.c, perf_flow.c: periods and ioctls in turn.
     """
     machine = simkernel.boot()
     machine.install(str(BUSYBOX))

@@ -25,7 +25,7 @@ from tracing.face import (
 TRACE_FN, TRACE_CTX, TRACE_WAKE, TRACE_STACK, TRACE_PRINT, TRACE_BPRINT = 1, 2, 3, 4, 5, 6
 TRACE_GRAPH_RET, TRACE_GRAPH_ENT = 10, 11  # what follows differs by version: Board
 
-COUNTER_CLOCKS = ("counter", "x86-tsc")
+COUNTER_CLOCKS = ("counter", "uptime", "x86-tsc")
 
 IP_TRACE_PRINTK = 1  # of a line that no function of the kernel has written: no name is shown
 # By what is set: the task's flag (1), the CPU's (2), the task's for later (4).

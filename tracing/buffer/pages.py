@@ -2,7 +2,8 @@
 
 kernel/trace/ring_buffer.c.  A page is accounted as the kernel's is (4080 bytes of data, events with headers of 4 or 8 bytes, time
 extends), so what fits and what is lost agree with it.  Its records lie in a piece of its own, each behind two
-words, its time and its length.
+words, its time and its length.  One page more is the reader's: it changes places with the oldest of the ring, and who writes to
+that goes on there until it is full.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ RECORD_HEAD = 16
 STORE_SHARE = 3
 
 # Words of one CPU's buffer: how many pages it may have; the numbers of the oldest and the newest, which only grow; bytes of
-# a page; how many pages there is memory for, where their rows and their bytes are; the counters; the time of the last record.
-NR_PAGES, OLDEST, NEWEST, ROOM, CAPACITY, ROWS_AT, STORE_AT = range(7)
+# a page; how many pages there is memory for, where their rows are, and the row of the page that is written to; the counters; the time of the last record.
+NR_PAGES, OLDEST, NEWEST, ROOM, CAPACITY, ROWS_AT, TAIL = range(7)
 ENTRIES, BYTES, OVERRUN, DROPPED, TAKEN, LOST, LAST_TS, CPU_WORDS = range(7, 15)
 # A page's row: bytes used, events that nobody has taken, where the first of them and the end are, the time of its first, bytes of
-# those that were taken.
-USED, COUNT, BEGIN, END, STAMP, READ, PAGE_ROW = range(7)
+# those that were taken, whether somebody found it full before it was left (its padding counts), where its records lie.  Behind the rows of the ring is that of the reader's page.
+USED, COUNT, BEGIN, END, STAMP, READ, WHOLE, PLACE, PAGE_ROW = range(9)
 # Words of a buffer: whether it records, how many readers have stopped it, whether old pages are overwritten; words of each CPU's.
 RECORDING, STOPPED, OVERWRITE, FIRST_CPU = range(4)
 
@@ -63,12 +64,15 @@ def clear_page(page: Words) -> int:
     page[BEGIN] = 0
     page[END] = 0
     page[READ] = 0
+    page[WHOLE] = 0
     return 0
 
 
 @native
 def fill_up(b: Words, page: Words) -> int:
     """Padding at the page's end."""
+    if page[USED] == b[ROOM]:
+        page[WHOLE] = 1
     b[BYTES] += b[ROOM] - page[USED]
     page[USED] = b[ROOM]
     return 0
@@ -114,7 +118,7 @@ def rb_reserve(b: Words, ts: int, length: int, overwrite: int) -> int:
     if not b[CAPACITY]:
         decline()  # there is no memory yet
     span = event_span(length)
-    page = row_of(b, b[NEWEST])
+    page = b[TAIL]
     if get_word(page, USED) and ts >= b[LAST_TS] and ts - b[LAST_TS] >= MAX_DELTA:
         span += EXTEND_SIZE
     if span > b[ROOM]:
@@ -129,8 +133,9 @@ def rb_reserve(b: Words, ts: int, length: int, overwrite: int) -> int:
         fill_up(b, page)
         b[NEWEST] += 1
         page = row_of(b, b[NEWEST])
+        b[TAIL] = page
         clear_page(page)
-    return append(b, page, b[STORE_AT] + b[NEWEST] % b[CAPACITY] * (STORE_SHARE * b[ROOM]), ts, length, span)
+    return append(b, page, get_word(page, PLACE), ts, length, span)
 
 
 @native

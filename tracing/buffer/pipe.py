@@ -29,8 +29,7 @@ class TracePipe:
             return b""
         data = self._lines(min(size, PAGE_SIZE - 1))
         self.read_something = True
-        if len(data) > size:
-            data, self.left = data[:size], data[size:] + self.left
+        data, self.left = data[:size], data[size:]
         return data
 
     def _wait(self, nonblock: bool) -> bool:
@@ -51,12 +50,11 @@ class TracePipe:
             raise KernelError(EFAULT)
         out: list[bytes] = []
         while len(out) < slots and size:
-            page = bytearray()
-            while (line := self.left or self._line()) is not None:
-                self.left = b""
+            page, self.left = bytearray(self.left), b""  # what a read has left counts for nothing
+            while (line := self._line()) is not None:
                 if len(line) > size or len(page) + len(line) >= PAGE_SIZE:
-                    self.left = line
                     break
+                self._take()
                 page += line
                 size -= len(line)
             self.read_something = True
@@ -66,27 +64,36 @@ class TracePipe:
         return out
 
     def _line(self) -> bytes | None:
-        """The oldest entry as text, taken, with what stands before the first."""
+        """The oldest entry as text, with what stands before the first; it is still in the buffer."""
         array = self.array
         head = array.current.pipe_header(array) if self.first else ""
-        self.first = False
+        mine = array.buffer.oldest(self.cpu)
+        event = mine.peek() if mine is not None else None
+        if mine is None or event is None:
+            self.first = False
+            return head.encode("latin-1") or None
+        lost = f"CPU:{event.cpu} [LOST {mine.page_lost} EVENTS]\n" if mine.page_lost else ""
+        following = mine.second() if array.current.looks_ahead else None
+        return (head + lost + array.line(event, following)).encode("latin-1", "replace")
+
+    def _take(self) -> None:
+        """What _line() said is read."""
+        array = self.array
         event = array.buffer.consume(self.cpu)
         if event is None:
-            return head.encode("latin-1") or None
-        lost = f"CPU:{event.cpu} [LOST {event.lost} EVENTS]\n" if event.lost else ""
+            return
+        self.first = False
         following = array.buffer.cpus[event.cpu].peek() if array.current.looks_ahead else None
-        text = array.line(event, following)
         if following is not None and array.current.took(following):
             array.buffer.consume(event.cpu)
-        return (head + lost + text).encode("latin-1", "replace")
 
     def _lines(self, room: int) -> bytes:
-        """Whole lines, at least one, as many as fit; one that does not is kept for the next read."""
+        """Whole lines until so many bytes are there; one that does not fit on the page stays in the buffer."""
         out = bytearray()
-        while (line := self._line()) is not None:
-            if out and len(out) + len(line) > room:
-                self.left = line
+        while len(out) < room and (line := self._line()) is not None:
+            if out and len(out) + len(line) >= PAGE_SIZE:
                 break
+            self._take()
             out += line
         return bytes(out)
 

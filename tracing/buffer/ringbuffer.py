@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from arch.abi.limits import PAGE_SIZE
@@ -97,12 +98,13 @@ class CpuBuffer(Shared):
     dropped = SharedWord(pages.DROPPED)  # refused because overwrite is off
     read = SharedWord(pages.TAKEN)
     room = SharedWord(pages.ROOM)  # of a page without its header
-    lost = SharedWord(pages.LOST)  # overwritten or dropped since the last consuming read
+    lost = SharedWord(pages.LOST)  # overwritten since a reader took a page
 
     def __init__(self, cpu: int, nr_pages: int, block: Block) -> None:
         super().__init__(pages.CPU_WORDS)
         self.cpu = cpu
         self.block = block
+        self.page_lost = 0  # events lost before the reader's page, which no reader was told of
         self._rows = Shared(0)
         self._store: HostMapping | None = None  # made when the first record comes
         self._write: Callable[[int, int, bytes, int, int], int] | None = None
@@ -135,23 +137,29 @@ class CpuBuffer(Shared):
 
     @property
     def in_use(self) -> int:
-        """How many pages there are."""
+        """How many pages of the ring there are; none while the reader's page is written to."""
         return self.words[pages.NEWEST] - self.words[pages.OLDEST] + 1
 
     def _make_room(self) -> None:
-        """Rows and bytes for all pages, with what there is now."""
-        words, count = self.words, self.nr_pages
-        size = pages.STORE_SHARE * self.room
-        rows, store = Shared(count * pages.PAGE_ROW), HostMapping(count * size)
+        """Rows and bytes for all pages and the reader's, with what there is now."""
+        words, count, old = self.words, self.nr_pages, self._rows.words
+        size, before = pages.STORE_SHARE * self.room, words[pages.CAPACITY]
+        rows, store = Shared((count + 1) * pages.PAGE_ROW), HostMapping((count + 1) * size)
+        for index in range(count + 1):
+            rows.words[index * pages.PAGE_ROW + pages.PLACE] = store.address + index * size
+        on_reader = self._store is not None and self.tail_of_reader
         if self._store is not None:
-            for number in range(words[pages.OLDEST], words[pages.NEWEST] + 1):
-                old, new = self._row(number), number % count * pages.PAGE_ROW
-                rows.words[new : new + pages.PAGE_ROW] = self._rows.words[old : old + pages.PAGE_ROW]
-                begin, end = number % count * size, self._rows.words[old + pages.END]
-                start = number % words[pages.CAPACITY] * size
-                store.buf[begin : begin + end] = self._store.buf[start : start + end]
+            moved = [
+                (number % before, number % count) for number in range(words[pages.OLDEST], words[pages.NEWEST] + 1)
+            ]
+            for source, target in [*moved, (before, count)]:
+                here, there = source * pages.PAGE_ROW, target * pages.PAGE_ROW
+                rows.words[there : there + pages.PLACE] = old[here : here + pages.PLACE]
+                ctypes.memmove(rows.words[there + pages.PLACE], old[here + pages.PLACE], old[here + pages.END])
         self._rows, self._store = rows, store
-        words[pages.CAPACITY], words[pages.ROWS_AT], words[pages.STORE_AT] = count, rows.address, store.address
+        words[pages.CAPACITY], words[pages.ROWS_AT] = count, rows.address
+        tail = self._reader if on_reader else self._row(words[pages.NEWEST])
+        words[pages.TAIL] = rows.address + 8 * tail
 
     def ready(self) -> None:
         """There is memory for records; what is compiled needs it before its first."""
@@ -163,13 +171,30 @@ class CpuBuffer(Shared):
         words = self.words
         for index in (pages.OLDEST, pages.NEWEST, *range(pages.ENTRIES, pages.CPU_WORDS)):
             words[index] = 0
+        self.page_lost = 0
         if self._store is not None:
-            for index in range(pages.PAGE_ROW):
-                self._rows.words[index] = 0
+            for row in (self._row(0), self._reader):
+                self._clear(row)
+            words[pages.TAIL] = words[pages.ROWS_AT] + 8 * self._row(0)
+
+    def _clear(self, row: int) -> None:
+        """Nothing is on that page."""
+        for index in range(pages.PLACE):
+            self._rows.words[row + index] = 0
 
     def _row(self, number: int) -> int:
-        """Where the row of a page begins."""
+        """Where the row of a page of the ring begins."""
         return number % self.words[pages.CAPACITY] * pages.PAGE_ROW
+
+    @property
+    def _reader(self) -> int:
+        """Where the row of the reader's page begins."""
+        return self.words[pages.CAPACITY] * pages.PAGE_ROW
+
+    @property
+    def tail_of_reader(self) -> bool:
+        """The reader's page is the one that is written to."""
+        return self.words[pages.TAIL] == self.words[pages.ROWS_AT] + 8 * self._reader
 
     def write(self, ts: int, data: bytes, overwrite: bool) -> bool:
         """One record at time `ts` (ns).  False if it found no room: too big, or the buffer is full and keeps its oldest."""
@@ -193,94 +218,117 @@ class CpuBuffer(Shared):
         self.size_bytes -= rows[row + pages.USED] - rows[row + pages.READ]
         words[pages.OLDEST] += 1
 
-    def _at(self, number: int, offset: int) -> tuple[Event, int]:
+    def _take_page(self) -> bool:
+        """rb_get_reader_page(): is there an event on the reader's page?  One that is read to its end changes places with the oldest of the
+        ring, unless it is still written to."""
+        words = self.words
+        if not words[pages.ENTRIES]:
+            return False
+        rows, mine = self._rows.words, self._reader
+        while not rows[mine + pages.COUNT]:
+            if self.tail_of_reader:
+                return False
+            self.size_bytes -= rows[mine + pages.USED] - rows[mine + pages.READ]
+            self._clear(mine)
+            other, newest = self._row(words[pages.OLDEST]), words[pages.OLDEST] == words[pages.NEWEST]
+            for index in range(pages.PAGE_ROW):
+                rows[mine + index], rows[other + index] = rows[other + index], rows[mine + index]
+            if newest:
+                words[pages.TAIL] = words[pages.ROWS_AT] + 8 * mine
+            words[pages.OLDEST] += 1
+            self.page_lost, self.lost = self.lost, 0
+        return True
+
+    def _at(self, row: int, offset: int) -> tuple[Event, int]:
         """The event at an offset of a page, and where the next one is."""
         assert self._store is not None
-        start = number % self.words[pages.CAPACITY] * (pages.STORE_SHARE * self.room) + offset
         buf = self._store.buf
+        start = self._rows.words[row + pages.PLACE] - self._store.address + offset
         ts, length = HEAD.unpack_from(buf, start)
         start += pages.RECORD_HEAD
         following = offset + pages.RECORD_HEAD + (length + 7 & ~7)
         return Event(ts, buf[start : start + length], self.cpu), following
+
+    def _in_order(self) -> list[int]:
+        """The rows of all pages, the reader's first."""
+        return [self._reader, *map(self._row, range(self.words[pages.OLDEST], self.words[pages.NEWEST] + 1))]
 
     def copied(self, ts: int) -> PageCopies:
         """The pages with records from a time on, which is soon reached from the end; nobody has taken them."""
         out = PageCopies(self.cpu, ts, [])
         if self._store is None:
             return out
-        first = self.words[pages.NEWEST]
-        while first > self.words[pages.OLDEST] and self._rows.words[self._row(first) + pages.STAMP] >= ts:
+        rows, buf, order = self._rows.words, self._store.buf, self._in_order()
+        first = len(order) - 1
+        while first and rows[order[first] + pages.STAMP] >= ts:
             first -= 1
-        size, rows = pages.STORE_SHARE * self.room, self._rows.words
-        for number in range(max(self.words[pages.OLDEST], first), self.words[pages.NEWEST] + 1):
-            row, start = self._row(number), number % self.words[pages.CAPACITY] * size
+        for row in order[first:]:
+            start = rows[row + pages.PLACE] - self._store.address
             begin, end = rows[row + pages.BEGIN], rows[row + pages.END]
-            out.pages.append((bytes(self._store.buf[start + begin : start + end]), rows[row + pages.COUNT]))
+            out.pages.append((bytes(buf[start + begin : start + end]), rows[row + pages.COUNT]))
         return out
 
     def since(self, ts: int) -> list[Event]:
         """Those from a time on."""
         return self.copied(ts).events()
 
-    def events(self, first: int = 0) -> Iterator[Event]:
-        """All that nobody has taken, oldest first; from a page on."""
+    def events(self) -> Iterator[Event]:
+        """All that nobody has taken, oldest first."""
         if self._store is None:
             return
-        for number in range(max(self.words[pages.OLDEST], first), self.words[pages.NEWEST] + 1):
-            row = self._row(number)
+        for row in self._in_order():
             at = self._rows.words[row + pages.BEGIN]
             for _ in range(self._rows.words[row + pages.COUNT]):
-                event, at = self._at(number, at)
+                event, at = self._at(row, at)
                 yield event
 
     def peek(self) -> Event | None:
-        """The oldest event, left where it is; None if there is none."""
-        return next(self.events(), None) if self.words[pages.ENTRIES] else None
+        """The oldest event, left where it is, on the reader's page; None if there is none."""
+        return self._at(self._reader, self._rows.words[self._reader + pages.BEGIN])[0] if self._take_page() else None
+
+    def second(self) -> Event | None:
+        """The one behind the oldest; None if there is none."""
+        return next(islice(self.events(), 1, None), None) if self.words[pages.ENTRIES] > 1 else None
 
     def consume(self) -> Event | None:
         """Take the oldest event; it carries how many were lost before it."""
-        words = self.words
-        while words[pages.ENTRIES]:
-            number = words[pages.OLDEST]
-            row, rows = self._row(number), self._rows.words
-            if not rows[row + pages.COUNT]:
-                self._leave_oldest_page()
-                continue
-            event, rows[row + pages.BEGIN] = self._at(number, rows[row + pages.BEGIN])
-            rows[row + pages.COUNT] -= 1
-            event.lost, self.lost = self.lost, 0
-            self.entries -= 1
-            self.size_bytes -= event_size(len(event.data))
-            rows[row + pages.READ] += event_size(len(event.data))
-            self.read += 1
-            if not rows[row + pages.COUNT] and number == words[pages.NEWEST]:
-                for index in (pages.USED, pages.BEGIN, pages.END, pages.READ):
-                    rows[row + index] = 0
-            if not self.entries:
-                self.size_bytes = 0
-            return event
-        return None
+        if not self._take_page():
+            return None
+        row, rows = self._reader, self._rows.words
+        event, rows[row + pages.BEGIN] = self._at(row, rows[row + pages.BEGIN])
+        rows[row + pages.COUNT] -= 1
+        event.lost, self.page_lost = self.page_lost, 0
+        self.entries -= 1
+        self.size_bytes -= event_size(len(event.data))
+        rows[row + pages.READ] += event_size(len(event.data))
+        self.read += 1
+        if not self.entries:
+            self.size_bytes = 0
+            rows[row + pages.READ] = rows[row + pages.USED]
+        return event
 
     def oldest_page(self) -> tuple[int, bool]:
-        """Of the oldest page that has events, and there are some: bytes of it that were taken; is it the one that is written to?"""
-        words, rows = self.words, self._rows.words
-        while not rows[self._row(words[pages.OLDEST]) + pages.COUNT]:
-            self._leave_oldest_page()
-        oldest = words[pages.OLDEST]
-        return rows[self._row(oldest) + pages.READ], oldest == words[pages.NEWEST]
+        """Of the reader's page, and there are events: bytes of it that were taken; is it the one that is written to?"""
+        self._take_page()
+        return self._rows.words[self._reader + pages.READ], self.tail_of_reader
+
+    def padding_counts(self) -> bool:
+        """Does the reader's page, which is read to its end, have its padding?  A page that changes hands in one piece ends before it,
+        unless somebody found it full.  rb_reset_tail(): real_end."""
+        row, rows, newest = self._reader, self._rows.words, self.tail_of_reader
+        return rows[row + pages.USED] == self.room and bool(rows[row + pages.WHOLE] or newest)
 
     def left_on_page(self) -> int:
-        """Events of the oldest page that nobody has taken."""
-        return int(self._rows.words[self._row(self.words[pages.OLDEST]) + pages.COUNT])
+        """Events of the reader's page that nobody has taken."""
+        return int(self._rows.words[self._reader + pages.COUNT])
 
     def consume_page(self, room: int = 0) -> tuple[list[tuple[int, bytes]], int]:
         """Take all of the oldest page that has events, or as many as take so much room: (times and records, how many were lost before
         them)."""
         out: list[tuple[int, bytes]] = []
-        if not self.words[pages.ENTRIES]:
-            return out, self.lost
-        self.oldest_page()
-        lost, room = self.lost, room or self.room
+        if not self._take_page():
+            return out, self.page_lost
+        lost, room = self.page_lost, room or self.room
         for _ in range(self.left_on_page()):
             following = self.peek()
             assert following is not None
@@ -291,23 +339,23 @@ class CpuBuffer(Shared):
             event = self.consume()
             assert event is not None
             out.append((event.ts, event.data))
-        if self.words[pages.OLDEST] != self.words[pages.NEWEST] and not self.left_on_page():
-            self._leave_oldest_page()
+        row, rows = self._reader, self._rows.words
+        if not rows[row + pages.COUNT] and not self.tail_of_reader:  # the padding at its end is read, too
+            self.size_bytes -= rows[row + pages.USED] - rows[row + pages.READ]
+            rows[row + pages.READ] = rows[row + pages.USED]
         return out, lost
 
     def filled(self, percent: int) -> bool:
         """Are so many of the pages in use?  ring_buffer.c:full_hit()."""
-        return not percent or self.in_use * 100 >= percent * self.nr_pages
+        return not percent or max(1, self.in_use) * 100 >= percent * self.nr_pages
 
     def oldest_ts(self) -> int:
-        """When the first event was, in ns, that came to the oldest page (0: none has): also where it was taken since, as the reader's page
-        is not looked at while events go to another.  ring_buffer.c:ring_buffer_oldest_event_ts()."""
+        """When the first event was, in ns, that came to the oldest page of the ring, or to the reader's while it is written to (0: none
+        has).  ring_buffer.c:ring_buffer_oldest_event_ts()."""
         if self._store is None:
             return 0
-        words, rows = self.words, self._rows.words
-        oldest = words[pages.OLDEST]
-        of_reader = rows[self._row(oldest) + pages.READ] > 0
-        return int(rows[self._row(oldest + (of_reader and oldest != words[pages.NEWEST])) + pages.STAMP])
+        row = self._reader if self.tail_of_reader else self._row(self.words[pages.OLDEST])
+        return int(self._rows.words[row + pages.STAMP])
 
 
 class RingBuffer(Shared):
@@ -352,6 +400,11 @@ class RingBuffer(Shared):
         for index in range(len(self.cpus)) if cpu is None else (cpu,):
             self.cpus[index].nr_pages = self._pages(size_kb)
 
+    def changes(self, size_kb: int, cpu: int | None) -> bool:
+        """Would that be another size?"""
+        some = self.cpus if cpu is None else [self.cpus[cpu]]
+        return any(buffer.nr_pages != self._pages(size_kb) for buffer in some)
+
     @property
     def size_kb(self) -> list[int]:
         """Per CPU, as buffer_size_kb shows it: whole pages without their headers."""
@@ -374,15 +427,20 @@ class RingBuffer(Shared):
 
     def consume(self, cpu: int | None = None) -> Event | None:
         """Take the oldest event of one CPU, or of all."""
+        best = self.oldest(cpu)
+        return best.consume() if best is not None else None
+
+    def oldest(self, cpu: int | None = None) -> CpuBuffer | None:
+        """Where the oldest event is: on this CPU, or on any; None if there is none."""
         if cpu is not None:
-            return self.cpus[cpu].consume()
+            return self.cpus[cpu]
         best: CpuBuffer | None = None
         best_ts = 0
         for buffer in self.cpus:
             event = buffer.peek()
             if event is not None and (best is None or event.ts < best_ts):
                 best, best_ts = buffer, event.ts
-        return best.consume() if best is not None else None
+        return best
 
     def empty(self, cpu: int | None = None) -> bool:
         """Nothing to read on one CPU, or on all."""

@@ -11,7 +11,7 @@ from arch.abi.errno import EBUSY, EINVAL, ENODEV
 from arch.errors import KernelError
 from tracing.board import Board, ErrorLog
 from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, Columns, counted
-from tracing.buffer.ringbuffer import Event, RingBuffer, Shared, SharedWord
+from tracing.buffer.ringbuffer import MIN_PAGES, Event, RingBuffer, Shared, SharedWord
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.tracer import NopTracer, Tracer
 
@@ -32,6 +32,7 @@ A_BUFFER, A_CPUMASK, A_SPECIAL, A_WAITERS, ARRAY_WORDS = range(5)
 CPUS_IN_A_WORD = 64
 SPECIAL_OPTIONS = ("stacktrace", "userstacktrace")
 SPECIAL_CLOCKS = ("counter", "uptime")
+USER_TICK_NS = 10_000_000  # of jiffies_64_to_clock_t(): USER_HZ is 100
 
 
 class TraceArray(Columns, Shared):
@@ -64,7 +65,6 @@ class TraceArray(Columns, Shared):
             self.clocks = tuple(name for name in self.clocks if name != "tai")
         self.clocks += self.host.arch.traces.own_clocks
         self.clock = "local"
-        self.count = 0  # of the counter clock
         self.full_waiters: dict[int, int] = {}  # by CPU: how much of the pages, in percent, the first of them waits for
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
         self.errors = ErrorLog(board.host, board.features.error_log) if name else board.errors
@@ -74,6 +74,8 @@ class TraceArray(Columns, Shared):
         self.pids = TaskSet()  # set_event_pid
         self.no_pids = TaskSet()  # set_event_notrace_pid
         self.on_flag: dict[str, Callable[[bool], None]] = {}  # what else an option does
+        self.readers = 0  # who has `trace` open for reading, and `snapshot`: their buffers keep their sizes
+        self.snapshot_readers = 0
         self.opened = 0  # open files: an instance in use is not removed
         self._note()
 
@@ -102,10 +104,12 @@ class TraceArray(Columns, Shared):
     def now(self) -> int:
         """A record's time stamp by the chosen clock: ns, or a count."""
         if self.clock == "counter":
-            self.count += 1
-            return self.count
+            self.board.trace_counter += 1
+            return self.board.trace_counter
         now = self.host.now_ns()
-        return now - now % self.board.tick_ns if self.clock == "uptime" else now
+        if self.clock == "uptime":
+            return (now - now % self.board.tick_ns) // USER_TICK_NS
+        return now
 
     @property
     def clock_in_ns(self) -> bool:
@@ -156,7 +160,7 @@ class TraceArray(Columns, Shared):
         percent = self.full_waiters.get(cpu)
         if percent is not None:
             mine = self.buffer.cpus[cpu]
-            if mine.entries and not mine.oldest_page()[1] and mine.filled(percent):
+            if mine.entries and not mine.tail_of_reader and mine.filled(percent):
                 del self.full_waiters[cpu]
                 self.host.wake(self.full_key(cpu))
         self.pipe_waiters = FULL_WAITERS if self.full_waiters else 0
@@ -291,11 +295,22 @@ class TraceArray(Columns, Shared):
     # Snapshots
 
     def allocate_snapshot(self) -> None:
-        """tracing_alloc_snapshot_instance(): a second buffer of the same sizes."""
+        """tracing_alloc_snapshot_instance(): a second buffer of the same sizes.  EBUSY while somebody reads it."""
+        sizes = [each.nr_pages for each in self.buffer.cpus]
+        now = [MIN_PAGES] * len(sizes) if self.snapshot is None else [each.nr_pages for each in self.snapshot.cpus]
+        if self.snapshot_readers and now != sizes:
+            raise KernelError(EBUSY, "the snapshot is being read")
         if self.snapshot is None:
             self.snapshot = RingBuffer(self.host.nr_cpus, self.host.block, EMPTY_KB, self.buffer.overwrite)
         for mine, other in zip(self.snapshot.cpus, self.buffer.cpus):
             mine.nr_pages = other.nr_pages
+
+    def kept_from(self, size_kb: int, cpu: int | None) -> bool:
+        """May a buffer not have another size, as somebody reads it?  ring_buffer_resize(): EBUSY."""
+        buffers = [self.buffer] if self.readers else []
+        if self.snapshot is not None and self.snapshot_readers:
+            buffers.append(self.snapshot)
+        return any(buffer.changes(size_kb, cpu) for buffer in buffers)
 
     def take_snapshot(self) -> None:
         """tracing_snapshot(): the buffers change places; without a second one, tracing stops."""
@@ -375,9 +390,9 @@ class TraceArray(Columns, Shared):
     def reset_all(self) -> None:
         """The snapshot, too."""
         self.reset()
+        self.snapshot_start = self.now() if self.board.features.snapshots else 0
         if self.snapshot is not None:
             self.snapshot.reset()
-            self.snapshot_start = self.time_start
 
     def clock_text(self) -> str:
         """The file trace_clock: all clocks, the chosen one in brackets."""

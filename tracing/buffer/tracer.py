@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from arch.abi.errno import EINVAL
+from arch.abi.kern_levels import KERN_DEBUG
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.buffer.ringbuffer import Event, RingBuffer
@@ -87,6 +88,11 @@ class NopTracer(Tracer):
 
     def set_option(self, array: Array, name: str, on: bool) -> None:
         """One option is accepted, the other never."""
-        if name == "test_nop_refuse":
+        refused = name == "test_nop_refuse"
+        said = (
+            f"nop_test_{'refuse' if refused else 'accept'} flag set to {on:d}: we {'refuse' if refused else 'accept'}."
+        )
+        array.board.host.pr(KERN_DEBUG, f"{said} Now cat trace_options to see the result")
+        if refused:
             raise KernelError(EINVAL, "the nop tracer refuses this one")
         super().set_option(array, name, on)

@@ -9,14 +9,13 @@ from arch.abi.limits import PAGE_SIZE
 from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.buffer.pipe import TracePipe
-from tracing.buffer.ringbuffer import RingBuffer
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TOP_LEVEL_OPTIONS, TraceArray
 from tracing.buffer.tracer import Tracer
 from tracing.features import Features
 from tracing.files.markers import Markers
 from tracing.files.nodes import File, FixedDirectory, Node, number, word
-from tracing.files.opened import FreeBuffer, FunctionSetFile, MaskFile, PipeFile, TraceFile
+from tracing.files.opened import FreeBuffer, FunctionSetFile, MaskFile, PipeFile, SnapshotFile, StatsFile, TraceFile
 from tracing.files.raw_pages import RawFile
 from tracing.record.event import TraceEvent
 from tracing.text.masks import mask_text, parse_mask
@@ -191,13 +190,15 @@ class ArrayFiles:
         return f"{sum(sizes)}{later}\n"
 
     def set_buffer_size(self, data: bytes, cpu: int | None) -> None:
-        """A number of KiB to buffer_size_kb.  EINVAL, ENOMEM."""
+        """A number of KiB to buffer_size_kb.  EINVAL; ENOMEM also while somebody reads `trace`."""
         size = number(data)
         if not size:
             raise KernelError(EINVAL, "a buffer has a size")
         if size > 1 << 22:
             raise KernelError(ENOMEM, "that much memory is not there")
         self.array.expanded = True
+        if self.array.kept_from(size, cpu):
+            raise KernelError(ENOMEM, "it is being read")
         self.array.buffer.resize(size, cpu)
         if self.array.snapshot is not None:
             self.array.snapshot.resize(size, cpu)
@@ -305,8 +306,9 @@ class ArrayFiles:
 
     def snapshot(self, cpu: int | None) -> File:
         """The other buffer."""
-        return self.file("snapshot", self.modes.rw, lambda: self.snapshot_text(cpu),
-                         lambda data: self.set_snapshot(data, cpu))  # fmt: skip
+        array = self.array
+        return File("snapshot", self.modes.rw, lambda: self.snapshot_text(cpu), lambda data: self.set_snapshot(data, cpu), None,
+                    lambda file, flags: SnapshotFile(file, flags, array), array)  # fmt: skip
 
     def snapshot_text(self, cpu: int | None) -> str:
         """Its text, or how to use the file."""
@@ -338,7 +340,7 @@ class ArrayFiles:
 
     def cpu(self, cpu: int) -> Node:
         """per_cpu/cpuN."""
-        array, host, ro = self.array, self.board.host, self.modes.ro
+        array, ro = self.array, self.modes.ro
 
         def raw(name: str, snapshot: bool) -> File:
             return File(name, ro, users=array,
@@ -347,7 +349,7 @@ class ArrayFiles:
         nodes: list[Node] = [
             self.file("buffer_size_kb", self.modes.part, lambda: self.buffer_size(cpu),
                       lambda data: self.set_buffer_size(data, cpu)),
-            self.file("stats", ro, lambda: self.stats(array.buffer, cpu, host.now_ns())),
+            File("stats", ro, users=array, opener=lambda file, flags: StatsFile(file, flags, array, cpu)),
             self.trace(cpu),
             self.pipe(cpu),
             raw("trace_pipe_raw", False),
@@ -355,10 +357,6 @@ class ArrayFiles:
         if self.board.features.snapshots:
             nodes += [self.snapshot(cpu), raw("snapshot_raw", True)]
         return FixedDirectory(f"cpu{cpu}", self.modes.dir, nodes)
-
-    def stats(self, buffer: RingBuffer, cpu: int, now: int) -> str:
-        """per_cpu/cpuN/stats; counters are shown as they are when the clock counts."""
-        return buffer.stats(cpu, now, self.array.clock_in_ns)
 
 
 def zero_or_one(data: bytes) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Hashable
 
 from arch.abi.errno import EINVAL
-from arch.abi.fcntl import O_RDWR, O_TRUNC, O_WRONLY
+from arch.abi.fcntl import O_ACCMODE, O_RDWR, O_TRUNC, O_WRONLY
 from arch.abi.poll import EPOLLIN, EPOLLRDNORM
 from arch.cstring import kstrto
 from arch.errors import KernelError
@@ -64,14 +64,46 @@ class TraceFile(OpenFile):
         self.array = array
         self.pauses = not flags & O_WRONLY and array.options.get("pause-on-trace", False)
         self.buffer = array.buffer
+        self.reads = (flags & O_ACCMODE) != O_WRONLY
+        array.readers += self.reads
         if self.pauses:
             self.buffer.stopped += 1
 
     def release(self) -> None:
         """Recording goes on."""
         super().release()
+        self.array.readers -= self.reads
         if self.pauses:
             self.buffer.stopped -= 1
+
+
+class SnapshotFile(OpenFile):
+    """snapshot: who has it open for reading keeps its size."""
+
+    def __init__(self, file: File, flags: int, array: TraceArray) -> None:
+        super().__init__(file, flags)
+        self.array = array
+        self.reads = (flags & O_ACCMODE) != O_WRONLY
+        array.snapshot_readers += self.reads
+
+    def release(self) -> None:
+        """Its size may change."""
+        super().release()
+        self.array.snapshot_readers -= self.reads
+
+
+class StatsFile(OpenFile):
+    """per_cpu/cpuN/stats: made anew by each read, which looks at the clock.  tracing_stats_read()"""
+
+    def __init__(self, file: File, flags: int, array: TraceArray, cpu: int) -> None:
+        super().__init__(file, flags)
+        self.array = array
+        self.cpu = cpu
+
+    def read(self, size: int, pos: int) -> bytes:
+        """Counters are shown as they are when the clock counts."""
+        text = self.array.buffer.stats(self.cpu, self.array.now(), self.array.clock_in_ns)
+        return text.encode()[pos : pos + size]
 
 
 class MaskFile(OpenFile):

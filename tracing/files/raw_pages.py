@@ -94,6 +94,7 @@ class RawFile(PagedFile):
         begun, newest = mine.oldest_page()
         if whole and newest:
             return b""
+        padded = (begun and not newest) or mine.padding_counts()
         there = mine.left_on_page()
         events, lost = mine.consume_page(room)
         if not events:
@@ -104,9 +105,7 @@ class RawFile(PagedFile):
         page = bytearray(encode_page(events, order, word, buffer.subbuf_size))
         commit = int.from_bytes(page[8 : 8 + word], order)
         padding = mine.room - begun - commit
-        if (
-            begun and not newest and len(events) == there and SMALLEST_EVENT <= padding <= room - commit
-        ):  # a copy has that, too
+        if padded and len(events) == there and SMALLEST_EVENT <= padding <= room - commit:  # a copy has that, too
             at = BUF_PAGE_HEADER + commit
             page[at : at + 8] = event_header(TYPE_PADDING, 1, order) + (padding - 4).to_bytes(4, order)
             commit += padding

@@ -370,19 +370,21 @@ class PerfCore:
         for event in self.events.values():
             if event.follows:
                 event.update_time()
+                event.switched(previous, following)
         self.running_task = following
         self.knows_switches = True
 
     def task_fork(self, parent: Hashable, child: Hashable, thread: bool = True) -> None:
         """perf_event_init_task(): inherited events count the child, too; with inherit_thread, only one of the same process."""
-        for event in tuple(self.events.values()):
-            flag = event.attr.flag
-            if (
-                event.tasks is not None
-                and parent in event.tasks
-                and flag("inherit")
-                and (thread or not flag("inherit_thread"))
-            ):
+        of_parent = [event for event in self.events.values() if event.tasks is not None and parent in event.tasks]
+        inherited = [
+            event
+            for event in of_parent
+            if event.attr.flag("inherit") and (thread or not event.attr.flag("inherit_thread"))
+        ]
+        for event in inherited:
+            event.clones = event.clones and len(inherited) == len(of_parent)
+            if event.tasks is not None:
                 event.tasks.add(child)
                 if event.trace_event is not None:
                     event.trace_event.perf_changed()

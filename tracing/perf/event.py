@@ -76,7 +76,11 @@ class PerfEvent:
         self.cpu = cpu
         self.enabled = not attr.disabled
         self.count = 0
-        self.child_counts: dict[Hashable, int] = {}  # what of the count is that of inherited tasks, which still run
+        self.child_counts: dict[Hashable, int] = {}  # what of the count is that of inherited events, which still live
+        self.holders: dict[Hashable, Hashable] = {}  # task -> the task it was made for whose event it has, if another's
+        self.clones = (
+            True  # the events of parent and child are alike, so that a switch between them changes nothing but these
+        )
         self.child_count = 0  # of those that are gone: no reset takes it away
         self.leader: PerfEvent = self
         self.owner: Hashable | None = None  # the task that opened it
@@ -190,8 +194,9 @@ class PerfEvent:
         self.count += nr
         if self.tasks is not None and len(self.tasks) > 1:
             task = self.host.current_task()
-            if task != self.first:
-                self.child_counts[task] = self.child_counts.get(task, 0) + nr
+            made_for = self.holders.get(task, task)
+            if made_for != self.first:
+                self.child_counts[made_for] = self.child_counts.get(made_for, 0) + nr
         if not self.sampling:
             return
         attr = self.attr
@@ -202,16 +207,25 @@ class PerfEvent:
             self.overflow(regs, raw, addr, ip, self.last_period)
             return
         self.period_left += nr
-        while self.period_left >= 0:
-            self.period_left -= max(1, self.period)
-            self.overflow(regs, raw, addr, ip, self.last_period)
+        if self.period_left >= 0:
+            period = self.last_period
+            for _ in range(self.set_period()):
+                self.overflow(regs, raw, addr, ip, period)
+
+    def set_period(self) -> int:
+        """perf_swevent_set_period(): how often the period is full; one set anew counts from the next time on."""
+        period, self.last_period = max(1, self.last_period), self.period
+        times = (period + self.period_left) // period
+        self.period_left -= times * period
+        return times
 
     def overflow(self, regs: int, raw: bytes | None, addr: int, ip: int, period: int) -> None:
-        """__perf_event_overflow(): a perf_event program may drop it; REFRESH may end it."""
+        """__perf_event_overflow(): a perf_event program may drop it; REFRESH may end it, which poll(2) does not tell."""
+        hangup = False
         if self.event_limit:
             self.event_limit -= 1
             if not self.event_limit:
-                self.hangup = True
+                hangup = True
                 self.disable()
         if self.program is not None and self.trace_event is None:
             if not self.run_overflow_program(regs, addr, period):
@@ -222,7 +236,7 @@ class PerfEvent:
         if self.attr.flag("sigtrap"):
             self.host.send_sigtrap(addr, self.attr.sig_data, self.type_told)
         if self.fasync is not None:
-            self.fasync(self.hangup)
+            self.fasync(hangup)
 
     def run_overflow_program(self, regs: int, addr: int, period: int) -> int:
         """A perf_event program at an overflow; the floor above builds struct bpf_perf_event_data."""
@@ -396,9 +410,18 @@ class PerfEvent:
             self.buffer.on_wakeup.append(self._wake)
         self.mmap_count += 1
         self.refcount += 1
-        self.update()
-        self.buffer.set_header(self.count, self.time_enabled, self.time_running)
+        self.update_page()
         return self.buffer.pages()
+
+    def update_page(self) -> None:
+        """perf_event_update_userpage(): count, times and clock on the control page."""
+        self.update()
+        buffer = self.buffer
+        if buffer is not None and buffer.base:
+            buffer.set_header(self.count, self.time_enabled, self.time_running)
+            clock = self.host.arch.traces.user_clock
+            if clock is not None and self.board.byteorder == "little":
+                buffer.tell_clock(clock, self.host.now_ns(), self.clock is not None)
 
     def mapped_again(self) -> None:
         """perf_mmap_open()."""
@@ -432,7 +455,6 @@ class PerfEvent:
         if not self.enabled:
             self.update_time()
             self.enabled = True
-            self.hangup = False
             self.start_clock()
 
     def disable(self) -> None:
@@ -448,12 +470,21 @@ class PerfEvent:
         self.clock_base = self.time_running
         self.count = 0
         self.child_counts.clear()
+        if self.buffer is not None:
+            self.update_page()
 
     def child_gone(self, task: Hashable) -> None:
-        """sync_child_event(): what an inherited task counted stays with its parent's event."""
-        counted = self.child_counts.pop(task, 0)
+        """sync_child_event(): what an inherited event counted is kept beside its parent's, where no reset reaches it."""
+        made_for = self.holders.pop(task, task)
+        counted = self.child_counts.pop(made_for, 0)
         self.count -= counted
         self.child_count += counted
+
+    def switched(self, previous: Hashable, following: Hashable) -> None:
+        """perf_event_context_sched_out(): tasks whose events are alike change them, instead of stopping one's and starting the other's."""
+        if self.clones and self.tasks is not None and previous in self.tasks and following in self.tasks:
+            mine, other = (self.holders.get(task, task) for task in (previous, following))
+            self.holders[previous], self.holders[following] = other, mine
 
     def ioctl(self, request: int, arg: int) -> int:
         """perf_ioctl(): the answer of ioctl(2); see perf/ioctl.py."""

@@ -106,7 +106,7 @@ def set_period(event: PerfEvent, value: int) -> int:
         raise KernelError(EINVAL, "period too big")
     event.attr.sample_period = value
     if not event.attr.freq:
-        event.period, event.period_left = value, -value
+        event.period, event.period_left = value, 0
     return 0
 
 

@@ -27,6 +27,8 @@ OFF_AUX_OFFSET, OFF_AUX_SIZE = 1072, 1080
 HEADER_SIZE = 76  # offset of the reserved area before 5.12 added time_cycles and time_mask
 HEADER_SIZE_5_12 = 96
 
+CAP_USER_TIME, CAP_USER_TIME_ZERO = 1 << 3, 1 << 4
+
 
 class PerfBuffer:
     """struct perf_buffer (ring_buffer in older kernels).  Native code reads its slots (native_output.py)."""
@@ -132,6 +134,18 @@ class PerfBuffer:
         self.poll = EPOLLIN
         for callback in tuple(self.on_wakeup):
             callback()
+
+    def tell_clock(self, clock: tuple[int, int], now: int, others: bool) -> None:
+        """arch_perf_update_userpage(): how a counter of the user's becomes ns since the events' beginning, and perf's time.
+
+        `others`: the event has a clock of its own, and the page does not tell of it.
+        """
+        mem, base, (mult, shift) = self.mem, self.base, clock
+        told = CAP_USER_TIME if others else CAP_USER_TIME | CAP_USER_TIME_ZERO
+        mem.write_uint(base + OFF_CAPABILITIES, 8, mem.read_uint(base + OFF_CAPABILITIES, 8) | told)
+        mem.write_uint(base + OFF_TIME_MULT, 4, mult)
+        mem.write_uint(base + OFF_TIME_SHIFT, 2, shift)
+        mem.write_uint(base + OFF_TIME_OFFSET, 8, -now & 0xFFFFFFFFFFFFFFFF)  # the counter is 0 when the time is
 
     def set_header(self, count: int, enabled: int, running: int) -> None:
         """perf_event_update_userpage()."""

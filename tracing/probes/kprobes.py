@@ -18,6 +18,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from arch.abi.errno import EINVAL, ENOENT
+from arch.abi.kern_levels import KERN_INFO
 from arch.errors import KernelError
 from arch.native.handler import NativeHandler
 from tracing.board import Board
@@ -154,6 +155,7 @@ class Kprobes:
         self.return_probes: dict[int, Kretprobe] = {}  # by the address of their words, while calls may be under way
         self.all_armed = True  # debugfs kprobes/enabled
         self.refused: Callable[[str], bool] = lambda name: False  # a function that is not for the probes of events
+        self.traced: Callable[[str], bool] = lambda name: False  # the real kernel lists it for tracers
         self.black: Callable[[], Mapping[str, int]] = (
             dict  # name -> how often it is on the blacklist of the real kernel
         )
@@ -260,10 +262,10 @@ class Kprobes:
         self.neighbours.tell(kp, self.sites.get(kp.addr, ()))
 
     def enable(self, kp: Kprobe) -> None:
-        """enable_kprobe()."""
+        """enable_kprobe(): while all are disarmed the probe stays disabled, also when they are armed again."""
         if not kp.registered:
             raise KernelError(EINVAL, "not registered")
-        if kp.disabled:
+        if kp.disabled and self.all_armed:
             kp.disabled = False
             self._rearm(kp.addr)
             self.neighbours.tell(kp, self.sites.get(kp.addr, ()))
@@ -548,6 +550,7 @@ class Kprobes:
         """kprobes/enabled."""
         if on != self.all_armed:
             self.all_armed = on
+            self.host.pr(KERN_INFO, f"kprobes: Kprobes globally {'enabled' if on else 'disabled'}")
             for addr in list(self.sites):
                 self._rearm(addr)
 

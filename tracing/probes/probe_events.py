@@ -122,7 +122,7 @@ class ProbeEvents:
                 self.host.pr(4, f"Line length is too long: Should be less than {WRITE_BUFSIZE - 2}")
                 raise KernelError(EINVAL, "line too long")
             line = text[done : done + size].split("#", 1)[0]
-            if newline < 0 and "\0" in text[done:]:
+            if line.startswith("\0") or (newline < 0 and "\0" in line):
                 raise KernelError(EINVAL, "it ends before its end")
             done += size + (1 if newline >= 0 else 0)
             run(line.split("\0", 1)[0])

@@ -92,7 +92,7 @@ class ProbeTable:
             return True
         if symbol and ":" not in symbol:
             return False
-        self.host.pr(4, "This probe might be able to register after target module is loaded. Continue.")
+        self.host.pr(4, "trace_kprobe: This probe might be able to register after target module is loaded. Continue.")
         return True
 
     @staticmethod
@@ -136,7 +136,7 @@ class ProbeTable:
         for known in self.probes:
             if isinstance(known, TraceUprobe) and (known.inode, known.offset) == (probe.inode, probe.offset):
                 if known.ref_ctr_offset != probe.ref_ctr_offset:
-                    self.host.pr(4, "Reference counter offset mismatch.")
+                    self.host.pr(4, "trace_uprobe: Reference counter offset mismatch.")
                     raise KernelError(EINVAL, "reference counter offset mismatch")
         self.add(command, probe, UprobeEvent, group, name)
 

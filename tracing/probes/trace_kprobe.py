@@ -154,7 +154,8 @@ class TraceKprobe(TraceProbe):
         found = self.host.symbols.lookup(start + self.offset) if start is not None else None
         name = found[0] if found is not None else self.symbol
         if self.kprobes.refused(name):
-            self.host.pr(4, f"Could not probe notrace function {name}")
+            if not self.kprobes.traced(name):
+                self.host.pr(4, f"trace_kprobe: Could not probe notrace function {name}")
             raise KernelError(EINVAL, f"{name} is not for probes")
 
     def unregister(self) -> None:

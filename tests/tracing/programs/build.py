@@ -1,4 +1,4 @@
-"""Rebuild bin/x86_64/perf, perf_more, perf_sweep, perf_groups, perf_cgroups, perf_tasks, perf_chains, perf_ten, trace_files, raw_pages, ns_records and w:  python tests/tracing/programs/build.py      (needs ziglang; a minute at first)
+"""Rebuild bin/x86_64/perf, perf_more, perf_sweep, perf_groups, perf_cgroups, perf_tasks, perf_chains, perf_ten, perf_rings, perf_userpage, perf_resets, perf_periods, perf_flow, trace_writes, pipe_readers, raw_readers, trace_files, raw_pages, ns_records and w:  python tests/tracing/programs/build.py      (needs ziglang; a minute at first)
 
 perf_6_1.out is what `perf arguments breakpoints watch records program groups samples` prints on Debian's 6.1.192, as root on one CPU.
 The scripts in shell/ know where the functions of w are: add3 at 0xc70 of the file, deep at 0xc90.
@@ -30,6 +30,14 @@ if __name__ == "__main__":
         ("perf_tasks.c", "perf_tasks", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
         ("perf_chains.c", "perf_chains", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
         ("perf_ten.c", "perf_ten", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("perf_rings.c", "perf_rings", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("perf_userpage.c", "perf_userpage", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("perf_resets.c", "perf_resets", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("perf_periods.c", "perf_periods", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("perf_flow.c", "perf_flow", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("trace_writes.c", "trace_writes", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("pipe_readers.c", "pipe_readers", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("raw_readers.c", "raw_readers", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
         ("work.c", "w", CALLED),
     ):
         target = ["-target", "x86_64-linux-musl", "-static", *flags]

@@ -1,0 +1,57 @@
+# fetch arguments: arrays, bit fields, strings of arrays, nested memory, symbols, and which of them are refused
+cd /sys/kernel/tracing
+log() { sed 's/^\[.*\] //' error_log; echo > error_log; }
+p() { echo "$1" >> kprobe_events; echo "[$1] $?"; log; }
+p 'p:a vfs_write buf=+u0(%si):u8[4] buf2=+u0(%si):x16[2] s=+u0(%si):ustring n=%dx:u8'
+p 'p:b vfs_write b=+u0(%si):b4@4/8 c=+u0(%si):b12@0/16 d=%dx:b3@1/32 e=%dx:s8 f=%dx:x64'
+p 'p:c vfs_write x=+u0(%si):b4@6/8'
+p 'p:c vfs_write x=+u0(%si):b0@0/8'
+p 'p:c vfs_write x=+u0(%si):b9@0/8'
+p 'p:c vfs_write x=+u0(%si):b4@0/7'
+p 'p:c vfs_write x=+u0(%si):b4'
+p 'p:c vfs_write x=+u0(%si):u8[0]'
+p 'p:c vfs_write x=+u0(%si):u8[65]'
+p 'p:c vfs_write x=+u0(%si):u8[64]'
+p 'p:d vfs_write x=+u0(%si):u8[-1]'
+p 'p:d vfs_write x=+u0(%si):u8[1'
+p 'p:d vfs_write x=%si:u8[2]'
+p 'p:d vfs_write x=$stack:u8[2]'
+p 'p:d vfs_write x=$stack0:u64 y=$stack1:symbol z=$stack'
+p 'p:e vfs_write x=+0($stack):symbol y=+8($stack):x64'
+p 'p:f vfs_write x=@linux_proc_banner:string y=@linux_proc_banner+3:string z=@linux_proc_banner:char[8]'
+p 'p:g vfs_write x=@nosuchsymbol'
+p 'p:g vfs_write x=@jiffies_64:u64 y=@0xffffffff81000000:u8'
+p 'p:h vfs_write x=+0(+u0(%si)):u8 y=+u0(+0(%di)):u8 z=+0(+0(+0(%di))):x64'
+p 'p:i do_sys_openat2 n=+0(%si):ustring[2] o=+0(%si):string'
+p 'p:i do_sys_openat2 n=+u0(%si):string o=+0(%si):ustring p=+u0(%si):string[1]'
+p 'p:j vfs_write x=\1:u8 y=\-1:s8 z=\0x1234:x8 s=\"lit":string t=\"a b":string'
+p 'p:k vfs_write x=$comm y=$comm:string z=$comm:u8[4] w=$COMM'
+p 'p:l vfs_write x=$comm[3]'
+p 'p:l vfs_write x=%di:symbol y=%ip:symbol z=%sp:x64 f=%flags:x16'
+p 'p:m vfs_write x=%nosuch'
+p 'p:m vfs_write x=%'
+p 'p:m vfs_write x=$'
+p 'p:m vfs_write x=+0(%di'
+p 'p:m vfs_write x=+0%di)'
+p 'p:m vfs_write x=+(%di)'
+p 'p:m vfs_write x=-8(%sp):x64 y=-0(%sp):x64 z=+0x10(%sp):x8'
+p 'p:m vfs_write x=+0x(%sp)'
+p 'p:n vfs_write x=%di:u128'
+p 'p:n vfs_write x=%di:string'
+p 'p:n vfs_write x=%di:ustring'
+p 'p:n vfs_write 1x=%di'
+p 'p:n vfs_write x-y=%di'
+p 'p:n vfs_write ip=%di'
+p 'p:n vfs_write x=%di x=%si'
+p 'p:n vfs_write common_pid=%di'
+p 'p:n vfs_write __probe_ip=%di'
+p 'p:n vfs_write =%di'
+p 'p:n vfs_write x='
+p 'p:n vfs_write %di $stack0 +0(%sp) @jiffies \3'
+cat kprobe_events
+for e in a b c d n; do sed 's/^ID: .*/ID/' events/kprobes/$e/format; done
+for e in a b c i j k; do echo 1 > events/kprobes/$e/enable; done
+/w 1; echo x > /tmp/x
+for e in a b c i j k; do echo 0 > events/kprobes/$e/enable; done
+grep ' w-' trace | sed 's/.*[0-9]: \([a-z]*: (\)/\1/; s/+0x0\/0x[0-9a-f]*)/+0x0)/'
+echo > kprobe_events; cat kprobe_events
