@@ -61,9 +61,6 @@ PROCESSES = re.compile(r"\b(cat|mkdir|busybox|rm|dd|sync|mount|umount|rmdir|stat
 ROW = re.compile(r"^\s*\d+ -> \d+ +: \d+")
 REASONS = {  # command -> why a line is not shown here
     "ksnoop trace vfs_write": "the real output is cut there",
-    "biosnoop": "fentry of a function that cannot be traced there is attached here",
-    "biostacks 2": "fentry of a function that cannot be traced there is attached here",
-    "biotop 1 30": "fentry of a function that cannot be traced there is attached here",
     "offcputime 30": "where a slow machine with work of its own was preempted or waited",
     "opensnoop": "/etc/passwd is there in this machine",
     "tcpstates": "the other side closed first",

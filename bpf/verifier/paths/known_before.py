@@ -15,6 +15,7 @@ from bpf.verifier.domain.stack_tracks import Instance
 from bpf.verifier.domain.state import (
     STACK_DYNPTR,
     STACK_IRQ_FLAG,
+    STACK_ITER,
     STACK_MISC,
     STACK_POISON,
     STACK_SPILL,
@@ -158,7 +159,7 @@ class Flow:
 def _forget_slot(env: Env, slot: StackSlot, low: bool, high: bool) -> None:
     """The halves of a slot that are not alive: `low` is the one nearer to the frame pointer."""
     kind = slot.kinds[7]
-    if kind in (STACK_DYNPTR, STACK_IRQ_FLAG):
+    if kind in (STACK_DYNPTR, STACK_ITER, STACK_IRQ_FLAG):
         return
     kinds = slot.kinds
     if not high:
