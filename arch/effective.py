@@ -91,6 +91,9 @@ def _addresses(insn: Any, value: Callable[[int], int]) -> Iterator[int]:
         shift = member(member(operand, "shift", None), "value", 0)
         yield value(member(memory, "segment", 0)) + value(memory.base) + (index << shift) + memory.disp
         yield value(memory.base)  # post-indexed forms
+    if [operand.type for operand in insn.operands] == [capstone.CS_OP_REG, capstone.CS_OP_IMM, capstone.CS_OP_REG]:
+        _, offset, base = insn.operands  # riscv64: how compressed loads and stores look
+        yield value(base.reg) + offset.imm
     for operand in insn.operands:
         if operand.type == capstone.CS_OP_IMM:
             yield operand.imm  # s390x: an address without a base register looks like an immediate

@@ -39,6 +39,11 @@ class Unhandled:
     address: int  # of a page fault
     place: str  # " in name[...]", or nothing where no file is
     opcodes: Callable[[int, int], bytes | None]  # (address, size): user memory; None: it is not there
+    sig: int
+    code: int  # si_code
+    at: int  # si_addr
+    get: Get
+    machine: tuple[str, str]  # show_regs_print_info(): the task and the kernel, the hardware
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Complaint:
 
     function: str
     lines: tuple[str, ...]
+    registers: tuple[str, ...] = ()  # behind the first line, at the level of messages that name none
 
 
 @dataclass(frozen=True)
@@ -65,5 +71,6 @@ class Exceptions:
     software_length: int = 0  # bytes of the instruction that tries
     hole: tuple[int, int] | None = None  # addresses that are none: an access is no page fault, but a protection one
     complain: Callable[[Unhandled], Complaint | None] | None = None  # None: the log has nothing of it
+    complains_of_bus: bool = False  # of pages that a file does not have, too
     # (get, read, address of the instruction, somebody traces the task): where the trap's number does not tell; None: it does
     judge: Callable[[Get, Read, int, bool], Refusal | None] | None = None

@@ -11,6 +11,7 @@ from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.callfacts import CallFacts
 from arch.datamodel import LP64_LE_UNSIGNED_CHAR
 from arch.emulatorstate import Ability
+from arch.exceptions import Exceptions
 from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS as GENERIC_NUMBERS
 from arch.memory import KernelMap
@@ -18,6 +19,7 @@ from arch.native import CounterScale, EmulatorFacts, Role, SystemRead
 from arch.riscv64 import registers, text
 from arch.riscv64.cpuinfo import CPUINFO
 from arch.riscv64.files import FILES
+from arch.riscv64.unhandled import complain
 from arch.riscv64.usdt import USDT
 from arch.support import FrameFacts, Support, TextFacts
 from arch.vdso import VdsoFacts
@@ -256,6 +258,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x0000002AAAAAA000,
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
+    exceptions=Exceptions(complain=complain, complains_of_bus=True),
     own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "orig_a0", "address": "badaddr", "cause": "cause"},
     kprobes_on_ftrace="5.12",

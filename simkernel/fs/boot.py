@@ -151,7 +151,7 @@ def install(k: FsKernel) -> Vfs:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
     make_directory(vfs, "/dev/shm")  # where shm_open() and sem_open() of every libc look, and every init mounts one
     vfs.mount_at("/dev/shm", "tmpfs", "tmpfs", MS_NOSUID | MS_NODEV | relatime)
-    k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
+    k.tasks.cgroup_exit = k.vfs.cgroups.exited
     k.tasks.may_fork.append(k.vfs.cgroups.may_fork)
     k.tasks.freezer_hooks.append(k.vfs.cgroups.freezer_changed)
     k.vfs.cgroups.of_fd = lambda fd: group_of_fd(k, fd)

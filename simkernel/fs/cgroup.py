@@ -9,7 +9,7 @@ structures that lead from task->cgroups->dfl_cgrp to kn->id are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from arch.abi.errno import EAGAIN, EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE, ESRCH
 from arch.abi.limits import INT_MAX
@@ -286,9 +286,11 @@ class Cgroup(Dir):
 
     # --- processes ---
     def tasks(self) -> list[Task]:
-        """Living threads in it, by pid."""
-        found = [t for t in self.k.tasks.by_pid.values() if t.pid and not t.exit_state]
-        return sorted((t for t in found if self.groups.of(t) is self), key=lambda t: int(t.pid))
+        """Living threads in it, in the order in which they came."""
+        members, known = self.groups.members, self.k.tasks.by_pid
+        found = [t for _, t in sorted(known.items()) if t not in members] if self.parent is None else []
+        found += [task for task, group in members.items() if group is self and known.get(task.pid) is task]
+        return [t for t in found if t.pid and not t.exit_state]
 
     def tasks_below(self) -> list[Task]:
         """All of it and of the groups below, dead ones too while nobody waited for them."""
@@ -296,7 +298,8 @@ class Cgroup(Dir):
 
     def populated(self) -> bool:
         """A process is in it or below."""
-        return any(not task.exit_state for task in self.tasks_below())
+        gone = self.groups.gone
+        return any(not task.exit_state and task not in gone for task in self.tasks_below())
 
     def descendants(self) -> int:
         """How many cgroups are below."""
@@ -340,7 +343,7 @@ class Cgroup(Dir):
         if self.threaded:
             raise KernelError(EOPNOTSUPP, "threaded")
         found = [task for group in self.below() if group.domain is self for task in group.tasks()]
-        return "".join(f"{number}\n" for number in sorted({self._number(t.group_leader) for t in found}))
+        return "".join(f"{number}\n" for number in dict.fromkeys(self._number(t.group_leader) for t in found))
 
     def _events(self) -> str:
         return f"populated {self.populated():d}\nfrozen {is_frozen(self):d}\n"
@@ -365,7 +368,8 @@ class Cgroup(Dir):
         def move() -> int:
             before = {group: group.populated() for group in (*self.up(), *old.up())}
             for thread in threads:
-                groups.put(thread, self)
+                if groups.of(thread) is not self:
+                    groups.put(thread, self)
             groups.tell_populated(before)
             for thread in threads:
                 groups.tell("cgroup_attach_task", self, thread.addr, True)
@@ -436,10 +440,10 @@ class Cgroups:
         self.sb: SuperBlock | None = None  # set when the file system is made
         self.removed: list[Callable[[Cgroup], None]] = []  # told of each group that goes
         self.members: WeakKeyDictionary[Task, Cgroup] = WeakKeyDictionary()  # who is elsewhere than in the root
-        self.on_event: Callable[[Cgroup, str, CgroupNode], None] = lambda group, name, node: (
-            None
-        )  # told by vfs.py's boot
+        # told by vfs.py's boot
+        self.on_event: Callable[[Cgroup, str, CgroupNode], None] = lambda group, name, node: None
         self.of_fd: Callable[[int], Cgroup] = lambda fd: self.root  # the same: cgroup_get_from_file()
+        self.gone: WeakSet[Task] = WeakSet()  # past cgroup_exit(), and still to be waited for
         self.settled: WeakKeyDictionary[Task, tuple[int, int]] = WeakKeyDictionary()
         self.book = Charges(k, self._memory_of)
         rows = (CPU, memory(self.book), PIDS)
@@ -538,6 +542,7 @@ class Cgroups:
         """cgroup_exit(): the last task of a group tells."""
         group = self.of(task)
         self.settle(task)
+        self.gone.add(task)
         while group.parent is not None and not group.populated():
             self.tell("cgroup_notify_populated", group, 0)
             group.notify("cgroup.events")

@@ -35,6 +35,7 @@ class Features:
         self.eventfd_read_iter = has("5.8")
         self.proc_sys_iter = has("5.9")
         self.seq_read_iter = has("5.10")
+        self.proc_options_named = has("5.8")  # of proc: hidepid=invisible and subset=pid; each mount has its own
         self.kernfs_iter = has("5.10")
         self.no_default_splice = has("5.10")  # sendfile needs splice_read
         self.link_modes_fixed = has("6.6")  # chmod of a symbolic link: EOPNOTSUPP

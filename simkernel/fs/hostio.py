@@ -18,6 +18,7 @@ from arch.abi.ioctl import (
     TCSETSF,
     TCSETSW,
     TCXONC,
+    TIOCCONS,
     TIOCGPGRP,
     TIOCGSID,
     TIOCGWINSZ,
@@ -36,6 +37,7 @@ from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
 from simkernel.fs.terminal import PtyEnd, Terminal
 from simkernel.fs.tty.devpts import open_controlling
+from simkernel.fs.tty.ioctl import tioccons
 from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.face import Body
@@ -213,6 +215,30 @@ def tty_write(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     return (yield from _write_tty(k, k.vfs.kiocbs[iocb_addr].file, k.vfs.iters[from_]))
 
 
+@kernel_function(
+    "ssize_t redirected_tty_write(struct kiocb *iocb, struct iov_iter *iter)", source="drivers/tty/tty_io.c",
+    since="5.12",
+)  # fmt: skip
+def redirected_tty_write(k: FsKernel, iocb_addr: int, iter_: int) -> Body:
+    """To the console, or to the terminal that has its output (TIOCCONS)."""
+    redirect = k.vfs.terminal.redirect
+    if redirect is not None:
+        return (yield from _write_tty(k, redirect, k.vfs.iters[iter_]))
+    return (yield k.call("tty_write", iocb_addr, iter_))
+
+
+@kernel_function(
+    "ssize_t redirected_tty_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/tty/tty_io.c",
+    until="5.12",
+)  # fmt: skip
+def redirected_tty_write_5_11(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
+    """The form before 5.12."""
+    redirect = k.vfs.terminal.redirect
+    if redirect is not None:
+        return (yield from _write_tty(k, redirect, IovIter(k, [(buf, min(count, 1 << 20))])))
+    return (yield k.call("tty_write", file_addr, buf, count, ppos))
+
+
 def _write_tty(k: FsKernel, file: File, it: IovIter) -> Body:
     tty: PtyEnd | Terminal = file.private_data
     if not isinstance(tty, PtyEnd):
@@ -261,6 +287,8 @@ def _tty_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
         k.usercopy.put_user(arg, 4, k.current.session)
     elif cmd == FIONREAD:
         k.usercopy.put_user(arg, 4, len(terminal.input.data) if terminal.input is not None else 0)
+    elif cmd == TIOCCONS:
+        return tioccons(k, file)
     elif cmd not in (TIOCSCTTY, TIOCNOTTY, TCSBRK, TCFLSH, TCXONC, TCSBRKP):
         raise KernelError(ENOTTY, "unknown terminal ioctl")
     return 0
@@ -295,7 +323,7 @@ def _tty_open(k: FsKernel, inode: Inode, file: File) -> int:
 
 
 CONSOLE_FOPS = FileOperations(
-    "console_fops", read_iter="tty_read", write_iter="tty_write", llseek="no_llseek", poll=_tty_poll,
+    "console_fops", read_iter="tty_read", write_iter="redirected_tty_write", llseek="no_llseek", poll=_tty_poll,
     ioctl=_tty_ioctl, open=_console_open, fasync=True,
 )  # fmt: skip
 TTY_FOPS = FileOperations(
@@ -303,7 +331,7 @@ TTY_FOPS = FileOperations(
     open=_tty_open, fasync=True,
 )  # fmt: skip
 CONSOLE_FOPS_5_11 = FileOperations(
-    "console_fops", read="tty_read", write="tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
+    "console_fops", read="tty_read", write="redirected_tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
     open=_console_open, fasync=True,
 )  # fmt: skip
 TTY_FOPS_5_11 = FileOperations(

@@ -243,16 +243,20 @@ def _record(k: FsKernel, cmd: int) -> Record:
     return abi.flock64 if abi.flock64 is not None and cmd >= F_GETLK64 else abi.flock
 
 
-def _read_flock(k: FsKernel, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
+def _read_flock(k: FsKernel, arg: int, cmd: int) -> dict[str, int]:
+    """The fields of the caller's record, by name, with their signs."""
     record = _record(k, cmd)
     raw = record.unpack(k.usercopy.copy_from_user(arg, record.size), k.mem.byteorder)
-    sizes = {field: size for _, size, field in record.rows}
+    out = {}
+    for _, size, field in record.rows:
+        value, bits = int(raw[field]), 8 * size
+        out[field] = value - (1 << bits) if value >> (bits - 1) else value
+    return out
 
-    def field(name: str) -> int:
-        value, bits = int(raw[name]), 8 * sizes[name]
-        return value - (1 << bits) if value >> (bits - 1) else value
 
-    kind, whence, start, length, pid = (field(f"l_{n}") for n in ("type", "whence", "start", "len", "pid"))
+def _posix_lock(k: FsKernel, file: File, cmd: int, given: dict[str, int]) -> Lock:
+    """flock_to_posix_lock().  EINVAL, EOVERFLOW."""
+    kind, whence, start, length = (given[f"l_{n}"] for n in ("type", "whence", "start", "len"))
     if whence == SEEK_CUR:
         start += file.f_pos
     elif whence == SEEK_END:
@@ -272,17 +276,24 @@ def _read_flock(k: FsKernel, file: File, arg: int, cmd: int) -> tuple[int, Lock]
     if kind not in (F_RDLCK, F_WRLCK, F_UNLCK):
         raise KernelError(EINVAL, "lock type")
     ofd = F_OFD_GETLK <= cmd <= F_OFD_SETLKW
-    if ofd and pid:
-        raise KernelError(EINVAL, "l_pid must be 0")
     owner: File | int = file if ofd else files_of(k.current).addr
-    return kind, Lock(owner, kind, start, end, -1 if ofd else k.current.tgid)
+    return Lock(owner, kind, start, end, -1 if ofd else k.current.tgid)
+
+
+def _check_pid(wanted: Lock, given: dict[str, int]) -> None:
+    """A lock of an open file has no process.  EINVAL."""
+    if not isinstance(wanted.owner, int) and given["l_pid"]:
+        raise KernelError(EINVAL, "l_pid must be 0")
 
 
 def fcntl_getlk(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     """F_GETLK: who would stand in the way."""
-    kind, wanted = _read_flock(k, file, arg, cmd)
-    if kind == F_UNLCK and not (cmd == F_OFD_GETLK and k.vfs.names.ofd_getlk_unlck):
+    given = _read_flock(k, arg, cmd)
+    known = (F_RDLCK, F_WRLCK, *((F_UNLCK,) if cmd == F_OFD_GETLK and k.vfs.names.ofd_getlk_unlck else ()))
+    if given["l_type"] not in known:
         return -EINVAL
+    wanted = _posix_lock(k, file, cmd, given)
+    _check_pid(wanted, given)
     found = table_of(file.f_inode).conflict(wanted)
     if found is None:
         k.usercopy.put_user(arg, 2, F_UNLCK)
@@ -297,9 +308,12 @@ def fcntl_getlk(k: FsKernel, file: File, cmd: int, arg: int) -> int:
 
 def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
     """F_SETLK, F_SETLKW and their OFD forms.  EAGAIN, EDEADLK."""
-    kind, wanted = _read_flock(k, file, arg, cmd)
+    given = _read_flock(k, arg, cmd)
+    wanted = _posix_lock(k, file, cmd, given)
+    kind = wanted.kind
     if (kind == F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == F_WRLCK and not file.f_mode & c.FMODE_WRITE):
         return -EBADF
+    _check_pid(wanted, given)
     ask(k, "file_lock", file.addr, kind)
     locks_get_lock_context(k, file.f_inode, kind)
     k.clock.advance(SETLK_NS)

@@ -142,7 +142,7 @@ def _check_mode(key: str, value: str | None) -> None:
 
 
 def _check_proc(key: str, value: str | None) -> None:
-    if value is None or (key == "gid" and u32(value) is None):
+    if not value or (key == "gid" and u32(value) is None):
         raise BadOption(f"Bad value for '{key}'")
     if key == "hidepid" and value not in HIDEPID and u32(value) not in (0, 1, 2, 4):
         raise BadOption(f"unknown value of hidepid - {value}\n")

@@ -69,6 +69,12 @@ class Node:
         in_group = cred.egid == 0 or 0 in cred.groups
         return (mode >> 6 if cred.euid == 0 else mode >> 3 if in_group else mode) & 7
 
+    def enter(self) -> None:
+        """Of a task's directory: may the current task look for something there?  ENOENT, EPERM."""
+
+    def look(self) -> None:
+        """Of a task's directory: may the current task know that it is there?  ENOENT."""
+
     def entries(self) -> Mapping[str, Node]:
         """Of a directory: names and nodes in creation order."""
         return self.children

@@ -10,6 +10,7 @@ from arch.errors import KernelError
 from simkernel.fs.constants import S_IMMUTABLE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import Dir, Node
+from simkernel.fs.proc_options import ProcOptions
 from simkernel.fs.proc_pid_entries import entry_names
 from simkernel.fs.proc_text import threads_of
 from simkernel.kernel.pid_namespace import PidNamespace
@@ -28,11 +29,14 @@ class PidDir(Node):
     owner_changes = True
     mode = 0o555
 
-    def __init__(self, k: FsKernel, task: Task, whole: bool, space: PidNamespace | None = None) -> None:
-        self.k, self.task, self.shows = k, task, task
+    def __init__(
+        self, k: FsKernel, task: Task, whole: bool, options: ProcOptions, space: PidNamespace | None = None
+    ) -> None:
+        self.k, self.task, self.shows, self.options = k, task, task, options
         self.whole, self.space = whole, space
         self.ino = 0x100000 + task.pid * 0x4000 + (0 if whole else 0x2000)
         self.made: dict[str, Node] = {}
+        self.cached = False  # somebody who may see it has found it: there is a dentry, and nobody looks it up again
         self.revalidate()
 
     def revalidate(self) -> None:
@@ -41,6 +45,15 @@ class PidDir(Node):
         self.uid, self.gid = (task.cred.euid, task.cred.egid) if task.mm is not None else (0, 0)
         for node in self.made.values():
             self._own(node)
+
+    def enter(self) -> None:
+        """A thread's own directory asks nobody: one comes there through its process's."""
+        if self.whole:
+            self.options.enter(self.task)
+
+    def look(self) -> None:
+        """The mount's options say who may."""
+        self.options.look(self.task)
 
     def _own(self, node: Node) -> None:
         if not isinstance(node, Dir):
@@ -69,7 +82,7 @@ class PidDir(Node):
 
     def threads(self) -> Node:
         """/proc/PID/task."""
-        return TaskDir(self.k, self.task, self.ino + 0x1000, self.space)
+        return TaskDir(self.k, self.task, self.ino + 0x1000, self.options, self.space)
 
     def links(self) -> int:
         """2, and one per directory."""
@@ -91,8 +104,8 @@ class TaskDir(Node):
     ordered = True
     mode = 0o555
 
-    def __init__(self, k: FsKernel, task: Task, ino: int, space: PidNamespace | None) -> None:
-        self.k = k
+    def __init__(self, k: FsKernel, task: Task, ino: int, options: ProcOptions, space: PidNamespace | None) -> None:
+        self.k, self.options = k, options
         self.task = task
         self.ino, self.space = ino, space
         self.known: dict[int, PidDir] = {}
@@ -115,7 +128,7 @@ class TaskDir(Node):
     def _node(self, task: Task) -> PidDir:
         node = self.known.get(task.pid)
         if node is None or node.task is not task:
-            node = self.known[task.pid] = PidDir(self.k, task, False, self.space)
+            node = self.known[task.pid] = PidDir(self.k, task, False, self.options, self.space)
         return node
 
 
@@ -124,7 +137,9 @@ def real_number(space: PidNamespace | None, number: int) -> int:
     return number if space is None else space.real.get(number, -1)
 
 
-def find_process(k: FsKernel, name: str, cache: dict[int, PidDir], space: PidNamespace | None = None) -> PidDir | None:
+def find_process(
+    k: FsKernel, name: str, cache: dict[int, PidDir], options: ProcOptions, space: PidNamespace | None = None
+) -> PidDir | None:
     """The directory of a pid; any thread's number works, as on Linux."""
     if not name.isdigit() or name != str(int(name)):
         return None
@@ -136,7 +151,7 @@ def find_process(k: FsKernel, name: str, cache: dict[int, PidDir], space: PidNam
         for pid in [p for p, n in cache.items() if n.gone]:
             del cache[pid]
             k.vfs.forget_tree(k.vfs.singletons["proc"].s_root, str(pid))
-        node = cache[task.pid] = PidDir(k, task, True, space)
+        node = cache[task.pid] = PidDir(k, task, True, options, space)
     node.revalidate()
     return node
 

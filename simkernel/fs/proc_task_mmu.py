@@ -24,8 +24,8 @@ from simkernel.kernel.task import Task
 
 # Two letters of VmFlags for each bit of vm_flags: show_smap_vma_flags().
 VM_FLAG_NAMES = {
-    0: "rd", 1: "wr", 2: "ex", 3: "sh", 4: "mr", 5: "mw", 6: "me", 7: "ms", 8: "gd", 13: "lo", 15: "sr", 16: "rr", 17: "dc", 18: "de",
-    20: "ac", 25: "wf", 26: "dd", 27: "sd", 29: "hg", 30: "nh", 31: "mg",
+    0: "rd", 1: "wr", 2: "ex", 3: "sh", 4: "mr", 5: "mw", 6: "me", 7: "ms", 8: "gd", 13: "lo", 15: "sr", 16: "rr", 17: "dc", 18: "de", 19: "??",
+    20: "ac", 21: "nr", 25: "wf", 26: "dd", 27: "sd", 29: "hg", 30: "nh", 31: "mg",
 }  # fmt: skip
 PM_SOFT_DIRTY, PM_MMAP_EXCLUSIVE, PM_FILE, PM_SWAP, PM_PRESENT = 1 << 55, 1 << 56, 1 << 61, 1 << 62, 1 << 63
 PM_ENTRY_BYTES = 8

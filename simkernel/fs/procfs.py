@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from arch.abi.errno import EINVAL
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import PROC_SUPER_MAGIC
 from arch.abi.time import USER_TICK_NSEC
 from arch.cpuinfo import CpuInfo
-from arch.errors import KernelError
 from simkernel.fs.devices import device_nodes
 from simkernel.fs.eventpoll import default_max_user_watches
 from simkernel.fs.face import FsKernel
@@ -19,6 +17,7 @@ from simkernel.fs.kmsg import KmsgNode
 from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
 from simkernel.fs.pipe import round_pipe_size
 from simkernel.fs.proc_memory import add_memory_files
+from simkernel.fs.proc_options import HIDEPID_INVISIBLE, HIDEPID_NOT_PTRACEABLE, ProcOptions
 from simkernel.fs.proc_pid import PidDir, find_process, self_pid, thread_self
 from simkernel.fs.proc_pressure import make_pressure
 from simkernel.fs.proc_sys import make_sysctl
@@ -136,7 +135,7 @@ MISC = 10  # major number of devices that have no more in common
 DMA = " 4: cascade\n"
 
 
-def make_root(k: FsKernel) -> Dir:
+def make_root(k: FsKernel) -> ProcRoot:
     """The nodes of /proc."""
     vfs = k.vfs
     root = ProcRoot(k)
@@ -228,7 +227,7 @@ class ProcRoot(Dir):
 
     def __init__(self, k: FsKernel, space: PidNamespace | None = None) -> None:
         super().__init__()
-        self.k, self.space = k, space
+        self.k, self.space, self.options = k, space, ProcOptions(k)
         self.selves: dict[str, Node] = {
             "self": Link(lambda: self_pid(k, space)),
             "thread-self": Link(lambda: thread_self(k, space)),
@@ -239,8 +238,12 @@ class ProcRoot(Dir):
 
     def links(self) -> int:
         """proc_root_getattr(): the fixed directories and one per process."""
-        fixed = sum(1 for node in self.children.values() if node.is_dir)
+        fixed = sum(1 for node in self._fixed.values() if node.is_dir)
         return 2 + fixed + len(self._leaders())
+
+    @property
+    def _fixed(self) -> Mapping[str, Node]:
+        return {} if self.options.pids_only else self.children
 
     def _leaders(self) -> list[Task]:
         tasks = self.k.tasks.by_pid
@@ -250,30 +253,48 @@ class ProcRoot(Dir):
     def entries(self) -> dict[str, Node]:
         """readdir order of fs/proc/generic.c, then fs/proc/base.c."""
         late = ("self", "thread-self")
-        names = sorted((n for n in self.children if n not in late), key=lambda n: (len(n), n))
-        out: dict[str, Node] = {name: self.children[name] for name in names}
+        fixed = self._fixed
+        names = sorted((n for n in fixed if n not in late), key=lambda n: (len(n), n))
+        out: dict[str, Node] = {name: fixed[name] for name in names}
         out |= self.selves
         for task in self._leaders():
+            if self.options.hidepid and not self.options.may_see(task, HIDEPID_INVISIBLE):
+                continue
             name = str(self.k.tasks.number_in(self.space, task.pid))
-            node = find_process(self.k, name, self.processes, self.space)
+            node = self._process(name)
             if node is not None:
+                node.cached = True
                 out[name] = node
         return out
 
     def lookup(self, name: str) -> Node | None:
         """A fixed entry or a process."""
-        node = self.selves.get(name) or self.children.get(name)
+        node = self.selves.get(name) or self._fixed.get(name)
         if node is not None:
             return node
-        return find_process(self.k, name, self.processes, self.space)
+        found = self._process(name)
+        if found is not None and self.options.hidepid == HIDEPID_NOT_PTRACEABLE and not found.cached:
+            found.cached = self.options.may_see(found.task, HIDEPID_NOT_PTRACEABLE)
+            return found if found.cached else None
+        return found
+
+    def _process(self, name: str) -> PidDir | None:
+        return find_process(self.k, name, self.processes, self.options, self.space)
 
 
-def _only_pids(data: str) -> bool:
-    """proc_parse_param(): subset=pid.  EINVAL for another subset."""
-    subsets = [option.partition("=")[2] for option in data.split(",") if option.partition("=")[0] == "subset"]
-    if any(part != "pid" for subset in subsets for part in subset.split("+")):
-        raise KernelError(EINVAL, "no such subset")
-    return bool(subsets)
+class ProcSuper(PseudoSuper):
+    """One mount's super block."""
+
+    def begin(self, root: ProcRoot, data: str) -> ProcSuper:
+        """proc_fill_super()."""
+        self.proc = root.options
+        self.reconfigure(0, data)
+        return self
+
+    def reconfigure(self, flags: int, data: str) -> None:
+        """proc_reconfigure(), proc_apply_options().  EINVAL."""
+        self.proc.parse(data)
+        self.options = self.proc.shown()
 
 
 def register_procfs(k: FsKernel) -> None:
@@ -290,23 +311,23 @@ def register_procfs(k: FsKernel) -> None:
             def fops(node: Node, name: str) -> FileOperations:
                 return whole if root.children.get(name) is node else pid_nodes
 
-            sb = v.singletons["proc"] = PseudoSuper(
+            sb = v.singletons["proc"] = ProcSuper(
                 v, "proc", PROC_SUPER_MAGIC, root, fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
                 blocksize=1024, order=lambda names: sorted(names, key=lambda n: (len(n), n)), link_size=False,
-            )  # fmt: skip
+            ).begin(root, data)  # fmt: skip
             v.proc_root = root
             return sb
         space = v.k.current.pid_ns
-        if space is None and not k.version.at_least("5.8"):
+        if space is None and not v.names.proc_options_named:
+            sb.reconfigure(flags, data)
             return sb
         assert isinstance(sb, PseudoSuper)
         inner = ProcRoot(k, space)
-        if not _only_pids(data):
-            inner.children = v.proc_root.children
-        return PseudoSuper(
+        inner.children = v.proc_root.children
+        return ProcSuper(
             v, "proc", PROC_SUPER_MAGIC, inner, sb.file_fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
             blocksize=1024, order=sb.order, link_size=False,
-        )  # fmt: skip
+        ).begin(inner, data)  # fmt: skip
 
     k.vfs.register(FsType("proc", mount))
 

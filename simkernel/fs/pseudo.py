@@ -214,6 +214,8 @@ class PseudoInode(Inode):
 
     def permission(self, mask: int, cred: Cred) -> None:
         """A node with `strict` set knows itself (proc_sys_permission: no capability lets root past the mode bits)."""
+        if self.node.shows is not None:
+            self.node.enter()
         if not self.node.strict:
             super().permission(mask, cred)
         elif mask & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC) & ~self.node.rights(self.i_mode, self.i_sb.vfs.k.current):
@@ -247,6 +249,8 @@ class PseudoInode(Inode):
     def getattr(self) -> None:
         """A node may know its size, and its link count may have changed."""
         if self.i_mode & S_IFMT == S_IFDIR:
+            if self.node.shows is not None:
+                self.node.look()
             if not self.i_nlink:  # it was removed
                 return
             self.i_nlink = self.node.links() or 2 + sum(1 for n in self._static().values() if n.is_dir)

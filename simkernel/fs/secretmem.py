@@ -47,7 +47,7 @@ def secretmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
     """Only shared, and never in a core dump.  EINVAL."""
     if not vma.shared:
         raise KernelError(EINVAL, "private")
-    vma.secret, vma.locked = True, False
+    vma.secret, vma.locked = True, 0
     vma.advice |= VM_DONTDUMP
 
 

@@ -28,6 +28,7 @@ class Terminal:
         self.input: HostInput | None = None
         self.output: HostOutput | None = None
         self.pgrp = 0
+        self.redirect: File | None = None  # of a pseudo-terminal that gets what is written to the console (TIOCCONS)
 
 
 class PtyEnd:

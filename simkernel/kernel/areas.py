@@ -12,6 +12,7 @@ from typing import Protocol
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     MAP_GROWSDOWN,
+    MAP_NORESERVE,
     MAP_SHARED,
     MAP_SHARED_VALIDATE,
     MAP_TYPE,
@@ -26,7 +27,10 @@ from arch.records import dataclass
 VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
 VM_MAYREAD, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x80, 0x100
 VM_LOCKED, VM_SEQ_READ, VM_RAND_READ, VM_DONTCOPY, VM_DONTEXPAND = 0x2000, 0x8000, 0x10000, 0x20000, 0x40000
-VM_ACCOUNT, VM_WIPEONFORK, VM_DONTDUMP, VM_SOFTDIRTY = 0x100000, 0x2000000, 0x4000000, 0x8000000
+VM_LOCKONFAULT = 0x80000
+AREA_FLAGS = MAP_TYPE | MAP_GROWSDOWN | MAP_NORESERVE  # those of mmap(2) that an area keeps
+LOCKED, LOCKED_ONFAULT = 1, 2  # how an area is locked: with all of its pages, or with those that come
+VM_ACCOUNT, VM_NORESERVE, VM_WIPEONFORK, VM_DONTDUMP, VM_SOFTDIRTY = 0x100000, 0x200000, 0x2000000, 0x4000000, 0x8000000
 VM_HUGEPAGE, VM_NOHUGEPAGE, VM_MERGEABLE = 0x20000000, 0x40000000, 0x80000000
 VMA_SIZE = 152  # bytes of memory: struct vm_area_struct
 
@@ -392,13 +396,15 @@ class Vma:
             object, ...
         ] = ()  # anon_vma_chain of anonymous memory, its own anon_vma first: anon_vma.py
         self.moved = 0  # bytes that mremap(2) took its pages down: what vm_pgoff still tells
-        self.locked = False  # VM_LOCKED
+        self.locked: int = 0  # LOCKED: VM_LOCKED, LOCKED_ONFAULT: with VM_LOCKONFAULT
         self.advice = 0  # VM_* that madvise(2) keeps
-        self.account = bool(prot & 2) and not self.shared  # VM_ACCOUNT; stays when it is no longer writable
+        self.account = (
+            bool(prot & 2) and not self.shared and not flags & MAP_NORESERVE
+        )  # VM_ACCOUNT; stays when it is no longer writable
         self.policy = NO_POLICY  # vm_policy: calls/mempolicy.py
         self.userfault = 0  # VM_UFFD_*: which faults user space looks after (userfault.py)
         self.watcher: object = None  # who that is
-        self.soft_dirty = not flags & MAP_GROWSDOWN  # VM_SOFTDIRTY: new since somebody cleared /proc/PID/clear_refs
+        self.soft_dirty = True  # VM_SOFTDIRTY: new since somebody cleared /proc/PID/clear_refs
         self.secret = False  # vma_is_secretmem(): nobody gets its pages but by mapping them
         self.addr = 0
 
@@ -427,7 +433,7 @@ class Vma:
         dev = inode.dev if inode is not None else 0
         text = (
             f"{self.start:08x}-{self.end:08x} {rights}{'s' if self.shared else 'p'} "
-            f"{self.pgoff * PAGE_SIZE if inode else 0:08x} "
+            f"{self.pgoff * PAGE_SIZE if inode or self.shared else 0:08x} "
             f"{dev >> 20:02x}:{dev & 0xFFFFF:02x} {inode.ino if inode is not None else 0} "
         )
         name = file_name or (self.file.path if self.file is not None else self.name)
@@ -449,7 +455,7 @@ class Vma:
         """VM_* bits."""
         flags = self.prot | self.may << 4 | self.advice | self.userfault
         for given, flag in (
-            (self.locked, VM_LOCKED), (self.dontfork, VM_DONTCOPY), (self.dontexpand, VM_DONTEXPAND),
+            (self.locked, VM_LOCKED), (self.locked == LOCKED_ONFAULT, VM_LOCKONFAULT), (self.dontfork, VM_DONTCOPY), (self.dontexpand, VM_DONTEXPAND),
             (self.account, VM_ACCOUNT), (self.soft_dirty, VM_SOFTDIRTY),
         ):  # fmt: skip
             if given:
@@ -458,6 +464,8 @@ class Vma:
             flags |= VM_MAYSHARE | (VM_SHARED if self.may & 2 else 0)
         if self.flags & MAP_GROWSDOWN:
             flags |= VM_GROWSDOWN
+        if self.flags & MAP_NORESERVE:
+            flags |= VM_NORESERVE
         return flags
 
     def __repr__(self) -> str:

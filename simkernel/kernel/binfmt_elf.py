@@ -282,6 +282,7 @@ def _map_interpreter(k: KernelFace, mm: Mm, file: MappedFile, elf: ElfHeader) ->
 def _make_stack(k: KernelFace, mm: Mm) -> None:
     top = k.mm.layout.stack_top
     vma = Vma(top - STACK_PAGES * PAGE_SIZE, top, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN, name="[stack]")
+    vma.soft_dirty = False  # setup_arg_pages() gives it VM_STACK_FLAGS alone
     mm.insert(vma)
 
 

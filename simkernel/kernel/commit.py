@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import ENOMEM
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import MAP_NORESERVE
 from arch.errors import KernelError
 from simkernel.kernel.areas import SharedAnonymous, page_up
 from simkernel.kernel.face import KernelFace
@@ -73,5 +74,5 @@ def enough_to_write(k: KernelFace, mm: Mm, start: int, end: int) -> None:
     """mprotect_fixup(): areas that become writable are promised then.  ENOMEM."""
     if k.mm.overcommit_memory != OVERCOMMIT_NEVER:
         return
-    areas = [vma for vma in mm.overlaps(start, end) if not vma.account and not vma.shared]
+    areas = [vma for vma in mm.overlaps(start, end) if not (vma.account or vma.shared or vma.flags & MAP_NORESERVE)]
     enough_memory(k, sum(min(vma.end, end) - max(vma.start, start) for vma in areas))

@@ -48,7 +48,7 @@ def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
         if vma.dontfork:
             continue
         copy = vma.clone(vma.start, vma.end)
-        copy.locked, copy.userfault, copy.watcher = False, 0, None
+        copy.locked, copy.userfault, copy.watcher = 0, 0, None
         anon_vma_fork(old, vma, copy)
         new.vmas.append(copy)
         new.starts.append(copy.start)

@@ -223,7 +223,7 @@ def _fault_taken(k: KernelFace, regs: int, error_code: int, address: int, ret: i
         if hole is not None and hole[0] <= address < hole[1]:
             ret = 0
             task.trap_nr, task.trap_error = X86_TRAP_GP, 0
-            complain(k, regs, SIGSEGV)
+            complain(k, regs, SIGSEGV, SI_KERNEL, 0)
             k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
     if ret:
         set_signal_archinfo(k, task, error_code, address)
@@ -234,10 +234,13 @@ def _fault_taken(k: KernelFace, regs: int, error_code: int, address: int, ret: i
         info.addr, info.lsb = address, PAGE_SIZE.bit_length() - 1
         k.signals.force_info(task, info)
     elif ret & 0x2:  # VM_FAULT_SIGBUS
+        if k.arch.exceptions.complains_of_bus:
+            complain(k, regs, SIGBUS, BUS_ADRERR, address)
         k.signals.force(task, SIGBUS, BUS_ADRERR, address)
     elif ret:
-        complain(k, regs, SIGSEGV)
-        k.signals.force(task, SIGSEGV, SEGV_ACCERR if present else SEGV_MAPERR, address)
+        code = SEGV_ACCERR if present else SEGV_MAPERR
+        complain(k, regs, SIGSEGV, code, address)
+        k.signals.force(task, SIGSEGV, code, address)
     if task.work or k.clock._now >= k.cpus.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)
 

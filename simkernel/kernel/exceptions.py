@@ -74,7 +74,7 @@ def refuse(k: KernelFace, regs: int, told: Refusal) -> None:
         k.regs.set(regs, pc, address + told.length)
     elif told.sig == SIGBUS and facts.alignment_of_data:
         where = next(touched(k.arch, get, read), address)
-    complain(k, regs, told.sig)
+    complain(k, regs, told.sig, told.code, where)
     k.signals.force(task, told.sig, told.code, where)
 
 

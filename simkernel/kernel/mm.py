@@ -32,6 +32,7 @@ from arch.memory import KernelMemory
 from arch.mmu import PTE_READ, PTE_WRITE, AddressSpace, UserMemory
 from simkernel.kernel.anon_vma import anon_vma_prepare, vma_merge, vma_merge_new
 from simkernel.kernel.areas import (
+    AREA_FLAGS,
     VMA_SIZE,
     Frames,
     MappedFile,
@@ -462,7 +463,7 @@ class Mm(MmSlots):
         """do_mmap(): the address, or KernelError.  `place` is what get_unmapped_area() said, if it was asked before."""
         if not length:
             raise KernelError(EINVAL)
-        size, asked = page_up(length), page_up(addr)
+        size, asked, prot = page_up(length), page_up(addr), prot & 7
         if place is None:
             self.check_count(0)
             place = get_unmapped_area(self, addr, size, flags)
@@ -470,14 +471,13 @@ class Mm(MmSlots):
         kind = flags & MAP_TYPE
         if kind not in (MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE):
             raise KernelError(EINVAL)
-        prot &= 7
-        vma = Vma(addr, addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
-        vma.locked, vma.asked = locked, asked
+        vma = Vma(addr, addr + size, prot, flags & AREA_FLAGS, file, pgoff, name)
+        vma.locked, vma.asked = int(locked), asked
         if file is not None:
             self._check_file(vma, file)
         elif vma.shared:
             pages = SharedAnonymous(self.home.frames)
-            vma.private, vma.fault, vma.ops = pages, pages.fault, pages
+            vma.private, vma.fault, vma.ops, vma.pgoff = pages, pages.fault, pages, 0
         try:
             if flags & MAP_FIXED:
                 self._clear(addr, size)

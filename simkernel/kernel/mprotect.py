@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EACCES, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import MAP_GROWSDOWN, PROT_GROWSDOWN, PROT_GROWSUP, PROT_WRITE
+from arch.abi.mman import MAP_GROWSDOWN, MAP_NORESERVE, PROT_GROWSDOWN, PROT_GROWSUP, PROT_WRITE
 from arch.errors import KernelError
 from simkernel.kernel.areas import Vma, page_up
 from simkernel.kernel.mm import Mm
@@ -57,7 +57,7 @@ def _change(mm: Mm, vma: Vma, start: int, end: int, prot: int) -> Vma:
     found = mm.find(max(vma.start, start))
     assert found is not None
     found.prot = prot
-    found.account |= bool(prot & PROT_WRITE) and not found.shared
+    found.account |= bool(prot & PROT_WRITE) and not found.shared and not found.flags & MAP_NORESERVE
     mm.reprotect(found)
     if mm.home.events is not None and mm.present(found.start, found.end):
         mm.home.events.tlb_flush((found.end - found.start) // PAGE_SIZE)

@@ -32,18 +32,25 @@ def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int
         outside = fixed & (PAGE_SIZE - 1) or new_size > end_of_user - fixed
         if outside or (old < fixed + new_size and fixed < old + old_size):  # onto itself
             raise KernelError(EINVAL)
+        if flags & MREMAP_FIXED:
+            mm.unmap(fixed, new_size)
+        if old_size > new_size:  # what lies behind is nobody's concern
+            mm.unmap(old + new_size, old_size - new_size)
+            old_size = new_size
+        vma = mm.find(old)
+        if vma is None:
+            raise KernelError(EFAULT)
     if new_size <= old_size and not flags & (MREMAP_FIXED | MREMAP_DONTUNMAP):  # whatever lies there
         if new_size < old_size:
             mm.unmap(old + new_size, old_size - new_size)
         return old
     if not old_size and not vma.shared:  # only a shared mapping can be had a second time
         raise KernelError(EINVAL)
-    if old + old_size > vma.end or (new_size > old_size and vma.dontexpand):
+    if old_size > vma.end - old or (new_size > old_size and vma.dontexpand):
         raise KernelError(EFAULT)
     if not old_size:
         return _again(mm, vma, old, new_size, fixed if flags & MREMAP_FIXED else None, bool(flags & MREMAP_MAYMOVE))
     if flags & MREMAP_FIXED:
-        mm.unmap(fixed, new_size)
         return _move(mm, old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
     if flags & MREMAP_DONTUNMAP:
         return _move(mm, old, old_size, new_size, mm.home.ask_address(mm.free_range(new_size, page_up(fixed))), True)
@@ -63,8 +70,6 @@ def _again(mm: Mm, vma: Vma, old: int, size: int, fixed: int | None, may_move: b
     """Of nothing: a second mapping of what is shared.  ENOMEM."""
     if not may_move:
         raise KernelError(ENOMEM)
-    if fixed is not None:
-        mm.unmap(fixed, size)
     new = mm.home.ask_address(mm.free_range(size)) if fixed is None else fixed
     mm.check_count(1)
     second = vma.clone(old, vma.end)

@@ -52,6 +52,7 @@ class Tasks:
         self.may_fork: list[Callable[[Task, CloneArgs], int]] = []  # asked about a new task: 0 or -errno
         self.freezer_hooks: list[Callable[[Task], None]] = []  # told when a task is frozen, and when no more
         self.accounting = False  # somebody wants a record of each process that ends: acct(2)
+        self.cgroup_exit: Callable[[Task], None] = lambda task: None  # a task's control group lets it go
         self.exit_hooks: list[Callable[[Task], None]] = []  # tracing's: return probes and perf events of the task
 
     def next_session_id(self) -> int:

@@ -43,6 +43,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_info import TIMEWAIT, columns, shown_port
 from simkernel.net.netlink.sock import NetlinkSock, kernel_socks
 from simkernel.net.proc6 import FILES6
+from simkernel.net.proc_fib import fib_trie, fib_triestat
 from simkernel.net.proc_snmp import SNMP_FILES
 from simkernel.net.proc_tables import TABLE_FILES
 from simkernel.net.unix.sock import UnixSock
@@ -282,14 +283,25 @@ def ptype(k: NetKernel, net: Net) -> str:
 
 Show = Callable[[NetKernel, Net], str]
 FILES: list[tuple[str, Show]] = [
-    ("arp", arp), ("dev", dev), ("dev_mcast", dev_mcast), ("icmp", icmp), ("igmp", igmp), ("netlink", netlink),
+    ("arp", arp), ("dev", dev), ("dev_mcast", dev_mcast), ("fib_trie", fib_trie), ("fib_triestat", fib_triestat), ("icmp", icmp), ("igmp", igmp), ("netlink", netlink),
     ("packet", packet), ("ptype", ptype), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp), ("udp", udp), ("udplite", udplite),
     ("unix", unix), *FILES6, *SNMP_FILES, *TABLE_FILES,
 ]  # fmt: skip
 
 
 # Opened by single_open_net() or as a file of no namespace; the others are proc_create_net()'s.
-SINGLE = {"netstat", "psched", "rt_cache", "snmp", "snmp6", "sockstat", "sockstat6", "softnet_stat", "xfrm_stat"}
+SINGLE = {
+    "fib_triestat",
+    "netstat",
+    "psched",
+    "rt_cache",
+    "snmp",
+    "snmp6",
+    "sockstat",
+    "sockstat6",
+    "softnet_stat",
+    "xfrm_stat",
+}
 
 
 class NetFile(PseudoFile):

@@ -197,14 +197,19 @@ class Whose(Node):
     dynamic = True
     mode = 0o555
 
-    def __init__(self, k: NetKernel, make: Callable[[str], Dir], fixed: tuple[str, ...]) -> None:
-        self.k, self.make, self.fixed = k, make, fixed
+    def __init__(self, k: NetKernel, family: str, make: Callable[[str], Dir], fixed: tuple[str, ...]) -> None:
+        self.k, self.family, self.make, self.fixed = k, family, make, fixed
         self.made: dict[tuple[int, str], Dir] = {}
+
+    def _devices(self) -> list[str]:
+        """Those that the family knows."""
+        devices = [dev for _, dev in sorted(current_net(self.k).devices.items())]
+        return [dev.name for dev in devices if (dev.has_ipv4 if self.family == "ipv4" else dev.has_ipv6)]
 
     def lookup(self, name: str) -> Node | None:
         """One of them."""
         net = current_net(self.k)
-        if name not in self.fixed and all(dev.name != name for dev in net.devices.values()):
+        if name not in self.fixed and name not in self._devices():
             return None
         key = (net.cookie, name)
         if key not in self.made:
@@ -213,7 +218,7 @@ class Whose(Node):
 
     def entries(self) -> Mapping[str, Node]:
         """`all` and `default`, then the devices."""
-        names = [*self.fixed, *(dev.name for _, dev in sorted(current_net(self.k).devices.items()))]
+        names = [*self.fixed, *self._devices()]
         return {name: node for name in names if (node := self.lookup(name)) is not None}
 
 
@@ -504,8 +509,8 @@ def install(k: NetKernel) -> None:
                     node.rooted = partial(net_ctl_permissions, k)
     for family in CONF:
         place = root.space(family)
-        place.own["conf"] = Whose(k, _conf_dir(k, family), ("all", "default"))
-        place.own["neigh"] = Whose(k, _neigh_dir(k, family), ("default",))
+        place.own["conf"] = Whose(k, family, _conf_dir(k, family), ("all", "default"))
+        place.own["neigh"] = Whose(k, family, _neigh_dir(k, family), ("default",))
     sys.own["net"] = root
 
 

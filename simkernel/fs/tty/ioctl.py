@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.capability import CAP_SYS_ADMIN
-from arch.abi.errno import EINVAL, EIO, ENOTTY, EPERM, ESRCH
+from arch.abi.errno import EBADF, EBUSY, EINVAL, EIO, ENOTTY, EPERM, ESRCH
 from arch.abi.fcntl import O_CLOEXEC
 from arch.abi.ioctl import (
     FIONREAD,
@@ -24,6 +24,7 @@ from arch.abi.ioctl import (
     TCSETSW2,
     TCXONC,
     TIOCCBRK,
+    TIOCCONS,
     TIOCEXCL,
     TIOCGDEV,
     TIOCGETD,
@@ -56,11 +57,12 @@ from arch.abi.ioctl import (
 from arch.abi.signal import SIGINT, SIGQUIT, SIGTSTP
 from arch.abi.termios import CLOCAL, NCCS, TCIFLUSH, TCIOFF, TCIOFLUSH, TCION, TCOFLUSH, TCOOFF, TCOON, VSTART, VSTOP
 from arch.errors import KernelError
+from simkernel.fs.constants import FMODE_WRITE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File
 from simkernel.fs.tty.n_tty import Termios
-from simkernel.fs.tty.tty import TtyEnd
+from simkernel.fs.tty.tty import TtyEnd, take_back
 from simkernel.kernel.face import Body, Steps
 
 TERMIOS_SIZE, TERMIOS2_SIZE, TERMIO_SIZE = 36, 44, 18
@@ -283,6 +285,8 @@ def _plain(k: FsKernel, tty: TtyEnd, file: File, cmd: int, arg: int) -> int | No
         return 0 if user.get_user(arg, 4) == 0 else -EINVAL
     elif cmd == TIOCGDEV:
         user.put_user(arg, 4, tty.slave.dev)
+    elif cmd == TIOCCONS:
+        return -EINVAL if tty.master else tioccons(k, file)
     elif cmd in (TIOCEXCL, TIOCNXCL):
         tty.exclusive = cmd == TIOCEXCL
     elif cmd == TIOCGEXCL:
@@ -297,6 +301,22 @@ def _plain(k: FsKernel, tty: TtyEnd, file: File, cmd: int, arg: int) -> int | No
         tty.hangup()
     elif cmd not in (TCSBRK, TCSBRKP, TIOCSBRK, TIOCCBRK):
         return None
+    return 0
+
+
+def tioccons(k: FsKernel, file: File) -> int:
+    """TIOCCONS: the console's output goes to this pseudo-terminal; asked of the console, it stays there again.  EPERM, EBADF, EBUSY."""
+    if not k.capable(CAP_SYS_ADMIN):
+        return -EPERM
+    if not isinstance(file.private_data, TtyEnd):
+        take_back(k)
+        return 0
+    if not file.f_mode & FMODE_WRITE:
+        return -EBADF
+    if k.vfs.terminal.redirect is not None:
+        return -EBUSY
+    file.f_count += 1
+    k.vfs.terminal.redirect = file
     return 0
 
 

@@ -267,6 +267,9 @@ class TtyEnd(PtyEnd):
         """__tty_hangup(): nothing goes through this end's files any more."""
         for file in self.files:
             file.f_op = HUNG_UP_TTY_FOPS
+        redirect = self.k.vfs.terminal.redirect
+        if redirect is not None and redirect.private_data is self:
+            take_back(self.k)
         for task in list(self.k.tasks.by_pid.values()):
             if not self.session or task.session != self.session or task is not task.group_leader:
                 continue
@@ -420,6 +423,13 @@ class TtyEnd(PtyEnd):
         if self.write_room() > 0:
             mask |= POLLOUT | POLLWRNORM
         return mask
+
+
+def take_back(k: FsKernel) -> None:
+    """What is written to the console goes there again."""
+    redirect, k.vfs.terminal.redirect = k.vfs.terminal.redirect, None
+    if redirect is not None:
+        k.vfs.put_file(redirect)
 
 
 def hung_up_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:

@@ -159,6 +159,7 @@ def do_exit(k: KernelFace, code: int) -> Body:
         yield from _zap_pid_ns_processes(k, task)
     if last and task.session == task.tgid:
         disassociate_ctty(k, task)
+    k.tasks.cgroup_exit(task)
     yield k.call("exit_notify", task.addr, 1 if last else 0)
     for hook in k.tasks.exit_hooks:
         hook(task)

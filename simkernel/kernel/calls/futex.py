@@ -210,10 +210,11 @@ def sys_get_robust_list(k: KernelFace, pid: int, head_ptr: int, len_ptr: int) ->
 def _may_read(k: KernelFace, task: Task) -> bool:
     """ptrace_may_access(task, PTRACE_MODE_READ_REALCREDS)."""
     me, them = k.current.cred, task.cred
-    if task.signal is k.current.signal or k.capable(CAP_SYS_PTRACE):
+    if task.signal is k.current.signal:
         return True
     same = {them.uid, them.euid, them.suid} == {me.uid} and {them.gid, them.egid, them.sgid} == {me.gid}
-    return same and task.dumpable == 1 and not them.cap_permitted & ~me.cap_permitted
+    dumpable = task.dumpable == 1 or task.mm is None
+    return (same and dumpable and not them.cap_permitted & ~me.cap_permitted) or k.capable(CAP_SYS_PTRACE)
 
 
 def exit_robust_list(k: KernelFace, task: Task) -> Body:

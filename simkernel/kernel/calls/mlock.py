@@ -11,8 +11,8 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT, MLOCK_ONFAULT
 from arch.errors import KernelError
 from arch.hosttime import check
-from simkernel.kernel.areas import page_down, page_up
-from simkernel.kernel.calls.mm import can_do_mlock, current_mm, lock_limit_pages
+from simkernel.kernel.areas import LOCKED, LOCKED_ONFAULT, page_down, page_up
+from simkernel.kernel.calls.mm import can_do_mlock, current_mm, over_lock_limit
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
@@ -27,13 +27,10 @@ def do_mlock(k: KernelFace, start: int, length: int, flags: int) -> int:
     length = page_up(length + (start & (PAGE_SIZE - 1))) & (1 << 8 * k.arch.word) - 1
     start = page_down(start)
     _check_end(k, start, length)
-    limit = lock_limit_pages(k)
     wanted = mm.locked_pages() + length // PAGE_SIZE
-    if limit is not None and wanted > limit:
-        wanted -= mm.locked_pages(start, start + length)
-    if limit is not None and wanted > limit:
+    if over_lock_limit(k, wanted) and over_lock_limit(k, wanted - mm.locked_pages(start, start + length)):
         raise KernelError(ENOMEM)
-    _apply(mm, start, length, True)
+    _apply(mm, start, length, LOCKED_ONFAULT if flags & MLOCK_ONFAULT else LOCKED)
     if not flags & MLOCK_ONFAULT:
         populate(mm, start, start + length)
     return 0
@@ -46,7 +43,7 @@ def _check_end(k: KernelFace, start: int, length: int) -> None:
         raise KernelError(EINVAL)
 
 
-def _apply(mm: Mm, start: int, length: int, locked: bool) -> None:
+def _apply(mm: Mm, start: int, length: int, locked: int) -> None:
     """apply_vma_lock_flags(): up to the first hole.  EINVAL, ENOMEM."""
     end = start + length
     if end < start or end > mm.home.layout.task_size:
@@ -68,11 +65,11 @@ def _apply(mm: Mm, start: int, length: int, locked: bool) -> None:
         part = mm.find(first)
         assert part is not None
         part.locked = locked
-    if position < end:
-        raise KernelError(ENOMEM)
     for vma in mm.overlaps(start, end):
         if vma in mm.vmas:
             mm.merge_anonymous(vma)
+    if position < end:
+        raise KernelError(ENOMEM)
 
 
 def populate(mm: Mm, start: int, end: int) -> None:
@@ -109,7 +106,7 @@ def sys_munlock(k: KernelFace, start: int, length: int) -> int:
     """ENOMEM, EINVAL."""
     length = page_up(length + (start & (PAGE_SIZE - 1))) & (1 << 8 * k.arch.word) - 1
     _check_end(k, start, length)
-    _apply(current_mm(k), page_down(start), length, False)
+    _apply(current_mm(k), page_down(start), length, 0)
     return 0
 
 
@@ -120,13 +117,13 @@ def sys_mlockall(k: KernelFace, flags: int) -> int:
         raise KernelError(EINVAL)
     if not can_do_mlock(k):
         raise KernelError(EPERM)
-    mm, limit = current_mm(k), lock_limit_pages(k)
-    if limit is not None and flags & MCL_CURRENT and mm.total_pages() > limit:
+    mm = current_mm(k)
+    if flags & MCL_CURRENT and over_lock_limit(k, mm.total_pages()):
         raise KernelError(ENOMEM)
     mm.lock_future = bool(flags & MCL_FUTURE)
     if flags & MCL_CURRENT:
         for vma in mm.vmas:
-            vma.locked = not vma.secret
+            vma.locked = 0 if vma.secret else LOCKED_ONFAULT if flags & MCL_ONFAULT else LOCKED
             if not flags & MCL_ONFAULT and vma.prot and not vma.secret:
                 for page in range(vma.start, vma.end, PAGE_SIZE):
                     if page not in mm.pages:
@@ -141,5 +138,5 @@ def sys_munlockall(k: KernelFace) -> int:
     mm = current_mm(k)
     mm.lock_future = False
     for vma in mm.vmas:
-        vma.locked = False
+        vma.locked = 0
     return 0

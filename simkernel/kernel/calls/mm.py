@@ -71,18 +71,17 @@ def can_do_mlock(k: KernelFace) -> bool:
     return k.current.rlimits[RLIMIT_MEMLOCK][0] != 0 or k.capable(CAP_IPC_LOCK)
 
 
-def lock_limit_pages(k: KernelFace) -> int | None:
-    """How many pages may be locked; None: any number."""
+def over_lock_limit(k: KernelFace, pages: int) -> bool:
+    """More than may be locked: only then one looks at the capability."""
     limit = k.current.rlimits[RLIMIT_MEMLOCK][0]
-    return None if limit < 0 or k.capable(CAP_IPC_LOCK) else limit // PAGE_SIZE
+    return 0 <= limit // PAGE_SIZE < pages and not k.capable(CAP_IPC_LOCK)
 
 
 def _check_map_locked(k: KernelFace, mm: Mm, length: int) -> None:
     """mlock_future_check() for a new mapping that is to be locked.  EPERM, EAGAIN."""
     if not can_do_mlock(k):
         raise KernelError(EPERM)
-    limit = lock_limit_pages(k)
-    if limit is not None and mm.locked_pages() + page_up(length) // PAGE_SIZE > limit:
+    if over_lock_limit(k, mm.locked_pages() + page_up(length) // PAGE_SIZE):
         raise KernelError(EAGAIN)
 
 
@@ -220,8 +219,10 @@ def _do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags:
         _no_huge_pages(k, flags)
     private = flags & MAP_TYPE == MAP_PRIVATE
     promised = not flags & MAP_NORESERVE or k.mm.overcommit_memory == OVERCOMMIT_NEVER
-    if promised and (prot & PROT_WRITE if private else not file):
-        enough_memory(k, length)
+    if promised:
+        flags &= ~MAP_NORESERVE
+        if prot & PROT_WRITE if private else not file:
+            enough_memory(k, length)
     return mm.map(addr, length, prot, flags, target if file else None, pgoff, locked=locked, place=place)
 
 

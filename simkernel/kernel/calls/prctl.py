@@ -117,7 +117,7 @@ def _capbset_read(k: KernelFace, cap: int, b: int, c: int, d: int) -> int:
 def _capbset_drop(k: KernelFace, cap: int, b: int, c: int, d: int) -> int:
     if not ns_capable(k.current, user_ns(k.current), CAP_SETPCAP):
         raise KernelError(EPERM)
-    if "capable" in k.security_hooks.watched and not k.capable_asked(user_ns_address(k), CAP_SETPCAP, 0):
+    if not k.granted(user_ns_address(k), CAP_SETPCAP):
         raise KernelError(EPERM)
     _none(cap > CAP_LAST_CAP)
     _change(k).cap_bset &= ~(1 << cap)

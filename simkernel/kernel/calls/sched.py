@@ -228,6 +228,9 @@ def __sched_setscheduler(k: KernelFace, p: int, addr: int, user: int, pi: int) -
         ask(k, "task_setscheduler", task.addr)
     if policy == SCHED_DEADLINE:
         _admit(k, task, attr)
+    if attr.flags & SCHED_FLAG_KEEP_PARAMS:  # the policy is one of them
+        task.sched_reset_on_fork = reset
+        return 0
     before = task.prio
     task.policy, task.rt_priority, task.sched_reset_on_fork = policy, attr.priority, reset
     task.deadline = (

@@ -17,6 +17,7 @@ from arch.records import dataclass, field
 from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.body import Body
 from simkernel.kernel.namespaces import Namespace
+from simkernel.net.core.lc_trie import Trie
 from simkernel.net.core.lwtstate import LwtState
 
 STATISTICS = (
@@ -183,11 +184,17 @@ NEXTHOP_SIZE = 192
 RULE_SIZE = 384
 
 
+def _place(route: Route) -> tuple[int, int]:
+    return int.from_bytes(route.dst, "big"), route.prefix
+
+
 class RouteTable:
     """struct fib_table, struct fib6_table: routes by prefix."""
 
-    def __init__(self, number: int, bits: int, charge: Callable[[int], None]) -> None:
+    def __init__(self, number: int, bits: int, charge: Callable[[int], None], trie: Trie | None = None) -> None:
         self.number, self.bits, self.charge = number, bits, charge
+        self.trie = trie  # what /proc/net/fib_trie shows; of IPv6 there is none
+        self.shared = False  # the local table in the main one's trie, as long as nobody has added a rule
         self.by_length: dict[int, dict[int, list[Route]]] = {}
         self.lengths: tuple[int, ...] = ()  # longest first
 
@@ -201,12 +208,26 @@ class RouteTable:
         size = ROUTE_SIZE + NEXTHOP_SIZE * len(route.nexthops)
         self.charge(size)
         route.charged = size
+        if self.trie is not None:
+            self.trie.insert(*_place(route))
         rows = self.by_length.setdefault(route.prefix, {})
         rows.setdefault(int.from_bytes(route.dst, "big") >> self.bits - route.prefix, []).insert(position, route)
         self.lengths = tuple(sorted(self.by_length, reverse=True))
 
     def remove(self, route: Route) -> None:
         """Take a route out."""
+        if self.trie is not None:
+            self.trie.remove(*_place(route))
+        self._take_out(route)
+
+    def flush(self, dead: list[Route]) -> None:
+        """Take many out: fib_table_flush()."""
+        if self.trie is not None:
+            self.trie.flush(map(_place, dead))
+        for route in dead:
+            self._take_out(route)
+
+    def _take_out(self, route: Route) -> None:
         self.charge(-route.charged)
         for way in route.nexthops:
             way.drop_tunnel()

@@ -20,6 +20,7 @@ from arch.abi.rtnetlink import (
 )
 from arch.errors import KernelError
 from arch.records import dataclass
+from simkernel.net.core.lc_trie import Trie
 from simkernel.net.core.netns import RULE_SIZE, Inet, Net, Nexthop, Route, RouteTable, Rule, in_prefix
 
 
@@ -49,6 +50,7 @@ class Found:
     table: RouteTable
 
 
+TRIE_BITS = 32  # of IPv4's addresses, whose routes lie in a trie of which /proc tells
 Search = Callable[[RouteTable, Flow], Found | None]
 
 
@@ -65,8 +67,24 @@ def table_of(inet: Inet, number: int) -> RouteTable:
     """fib_new_table()."""
     found = inet.tables.get(number)
     if found is None:
-        found = inet.tables[number] = RouteTable(number, inet.bits, inet.charge)
+        shared = inet.bits == TRIE_BITS and number == RT_TABLE_LOCAL and not inet.custom_rules
+        trie = table_of(inet, RT_TABLE_MAIN).trie if shared else Trie() if inet.bits == TRIE_BITS else None
+        found = inet.tables[number] = RouteTable(number, inet.bits, inet.charge, trie)
+        found.shared = shared
     return found
+
+
+def unmerge(inet: Inet) -> None:
+    """fib_unmerge(): from the first rule that somebody adds, the local table has a trie of its own."""
+    local, main = inet.tables.get(RT_TABLE_LOCAL), inet.tables.get(RT_TABLE_MAIN)
+    if local is None or main is None or not local.shared or local.trie is None:
+        return
+    local.shared = False
+    places = [(int.from_bytes(route.dst, "big"), route.prefix) for route in local.routes()]
+    local.trie, shared = Trie(), local.trie
+    for place in places:
+        local.trie.insert(*place)
+    shared.flush(places)
 
 
 def _index(net: Net, name: str) -> int:

@@ -132,8 +132,9 @@ def select_address(net: Net, dev: NetDevice | None, destination: bytes, scope: i
     """inet_select_addr(): the device's own address of the destination's network, its first one, else another device's."""
     found = INADDR_ANY
     if dev is not None:
+        local = RT_SCOPE_LINK if or_conf(dev, "route_localnet") else RT_SCOPE_HOST
         for address in dev.addresses:
-            if address.flags & IFA_F_SECONDARY or min(address.scope, RT_SCOPE_LINK) > scope:
+            if address.flags & IFA_F_SECONDARY or min(address.scope, local) > scope:
                 continue
             if destination == INADDR_ANY or in_prefix(destination, address.address, address.prefix):
                 return address.local

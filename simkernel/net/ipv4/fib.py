@@ -70,6 +70,20 @@ def is_multicast(address: bytes) -> bool:
 
 def search(table: RouteTable, flow: Flow) -> Found | None:
     """fib_table_lookup(): the longest prefix with a way that is there."""
+    found = _search(table, flow)
+    if found is not None or not table.shared:  # else the main table, which is looked into next, counts it
+        _count(table, flow.destination, found.route if found is not None else None)
+    return found
+
+
+def _count(table: RouteTable, address: bytes, found: Route | None) -> None:
+    """What /proc/net/fib_triestat tells of a look-up."""
+    if table.trie is not None:
+        key = int.from_bytes(address, "big")
+        table.trie.count(key, None if found is None else (int.from_bytes(found.dst, "big"), found.prefix))
+
+
+def _search(table: RouteTable, flow: Flow) -> Found | None:
     for rows in table.matches(flow.destination):
         for route in rows:
             if (route.tos and route.tos != flow.tos) or route.scope < flow.scope:
@@ -106,6 +120,7 @@ def address_type(net: Net, address: bytes, dev: NetDevice | None = None) -> int:
         for rows in table.matches(address):
             for route in rows:
                 if dev is None or route.dev is dev:
+                    _count(table, address, route)
                     return route.kind
     return RTN_UNICAST
 
@@ -425,24 +440,21 @@ def del_ifaddr(k: NetKernel, address: Ifaddr) -> None:
 def flush(k: NetKernel, net: Net, dead: Callable[[Route], bool]) -> None:
     """fib_flush(): routes that are of no use go, and nobody is told."""
     for table in net.ipv4.tables.values():
-        for route in table.routes():
-            if dead(route):
-                table.remove(route)
+        table.flush([route for route in table.routes() if dead(route)])
     net.ipv4.changed()
 
 
 def sync_down(k: NetKernel, dev: NetDevice, event: Event, force: bool) -> None:
     """fib_sync_down_dev(), and fib_flush(): ways out of a device that is down are dead."""
-    gone: list[Route] = []
     for table in dev.net.ipv4.tables.values():
+        gone: list[Route] = []
         for route in table.routes():
             for way in route.nexthops:
                 if way.dev is dev and not way.flags & RTNH_F_DEAD and (force or way.scope != RT_SCOPE_NOWHERE):
                     way.flags |= RTNH_F_LINKDOWN | (0 if event is Event.CHANGE else RTNH_F_DEAD)
             if route.nexthops and all(way.flags & RTNH_F_DEAD for way in route.nexthops):
                 gone.append(route)
-    for route in gone:
-        dev.net.ipv4.tables[route.table].remove(route)
+        table.flush(gone)
     dev.net.ipv4.changed()
 
 

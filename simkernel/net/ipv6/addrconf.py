@@ -242,6 +242,8 @@ def _link_up(k: NetKernel, dev: NetDevice, event: Event) -> None:
             own = Ifaddr(dev, IN6ADDR_LOOPBACK, 128, IN6ADDR_LOOPBACK, 254, IFA_F_PERMANENT)
             add_address(k, own)
             start_dad(k, own)
+        if dev.mtu < IPV6_MIN_MTU:
+            _link_down(k, dev)
         return
     ip6_fib.add_groups(k, dev)
     for address in list(dev.addresses6):

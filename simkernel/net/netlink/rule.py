@@ -42,7 +42,7 @@ from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC
 from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import RULE_SIZE, Inet, Rule
-from simkernel.net.core.rules import table_of
+from simkernel.net.core.rules import table_of, unmerge
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.message import Request, Wire, string
@@ -208,6 +208,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
                 raise Refusal(EINVAL, "Invalid table")
             rule.table = _free_table(inet)
         table_of(inet, rule.table)
+    unmerge(inet)
     at = next((i for i, r in enumerate(inet.rules) if r.priority > rule.priority), len(inet.rules))
     inet.charge(RULE_SIZE)
     inet.rules.insert(at, rule)

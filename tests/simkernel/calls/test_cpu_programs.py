@@ -51,3 +51,7 @@ def test_what_the_cpu_does_not_do_is_the_signal_that_it_is_there(arch: str) -> N
     expected = (PROGRAMS / f"traps.{arch}.out").read_text().splitlines()
     assert len(expected) >= 20
     assert said(arch, "traps") == [DONE_HERE.get(line, line) for line in expected]
+
+
+def test_the_log_has_registers_and_code_of_what_nobody_takes_on_riscv64() -> None:
+    assert said("riscv64", "sayings") == (PROGRAMS / "sayings.riscv64.out").read_text().splitlines()
