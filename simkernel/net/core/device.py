@@ -51,11 +51,14 @@ def __dev_queue_xmit(k: NetKernel, skb: int, sb_dev: int) -> Body:
         return 0
     k.trace("net_dev_queue", skb)
     qdisc = packet.device.qdisc
-    if not packet.device.up:  # noop_enqueue(): a device that is down has noop_qdisc
+    if not (
+        packet.device.up and packet.device.carrier
+    ):  # noop_enqueue(): until there is a carrier a device has noop_qdisc
         yield drop(k, packet)
         ret = NET_XMIT_CN
     elif qdisc is None:
-        ret = yield k.call("dev_hard_start_xmit", skb, packet.device.addr, 0, 0)
+        yield k.call("dev_hard_start_xmit", skb, packet.device.addr, 0, 0)
+        ret = k.net.tx_result
     else:
         ret = yield from qdisc.enqueue(skb)
     if k.softirqs.due():
@@ -77,6 +80,7 @@ def dev_hard_start_xmit(k: NetKernel, skb: int, dev: int, txq: int, ret: int) ->
     k.net.counters["transmitted"] += 1
     rc = yield k.call(device.xmit, skb, dev)
     k.trace("net_dev_xmit", skb, rc, dev, length)
+    k.net.tx_result = rc
     return 0
 
 

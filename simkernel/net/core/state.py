@@ -56,6 +56,7 @@ class Network(NetTables):
         self.devices: dict[int, NetDevice] = {}  # of all namespaces, by the address of struct net_device
         self.skbs: dict[int, Skb] = {}  # live sk_buffs by kernel address
         self.messages: dict[int, Message] = {}  # by the address of struct msghdr
+        self.tx_result = 0  # *ret of dev_hard_start_xmit(): what the driver said of the last frame
         self.backlog: deque[Skb] = deque()  # softnet_data.input_pkt_queue
         self.backlog_napi = 0  # &softnet_data.backlog: the struct napi_struct that polls it, of no device
         self.udp: PortTable = {}  # bound UDP socks by port

@@ -389,7 +389,7 @@ static void frame(const char *what, int way)
 	static const unsigned char bytes[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 'h', 'i' };
 	unsigned char got[100];
 	for (int i = 0; i < 2; i++) while (sys(__NR_recvfrom, taps[i], got, sizeof(got), 0x40, 0, 0) > 0);
-	sys(__NR_sendto, taps[way], bytes, sizeof(bytes), 0, 0, 0);
+	say("  sent %r\n", sys(__NR_sendto, taps[way], bytes, sizeof(bytes), 0, 0, 0));
 	long n = sys(__NR_recvfrom, taps[!way], got, sizeof(got), 0x40, 0, 0);
 	say("  %s: seen %r, ", what, n), ran("programs");
 }
