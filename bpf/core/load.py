@@ -94,6 +94,17 @@ def _check_classic(bpf: Bpf, attr: LoadAttr, count: int) -> None:
         raise KernelError(EINVAL)
 
 
+def check_size(bpf: Bpf, flags: int, count: int) -> None:
+    """What is asked first of all: known flags, and not too many instructions.  EINVAL, E2BIG."""
+    if flags & ~features.known_flags(bpf.version, "prog_flags"):
+        raise KernelError(EINVAL)
+    limit = uapi.BPF_COMPLEXITY_LIMIT_INSNS if bpf.capable("bpf") else uapi.BPF_MAXINSNS
+    if bpf.version.before("5.2"):
+        limit = uapi.BPF_MAXINSNS
+    if not 0 < count <= limit:
+        raise KernelError(E2BIG)
+
+
 def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     from bpf.verifier.protos.attach_rules import (
         fixup_attach_type,
@@ -102,13 +113,7 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
         prog_load_check_caps,
     )
 
-    if attr.prog_flags & ~features.known_flags(bpf.version, "prog_flags"):
-        raise KernelError(EINVAL)
-    limit = uapi.BPF_COMPLEXITY_LIMIT_INSNS if bpf.capable("bpf") else uapi.BPF_MAXINSNS
-    if bpf.version.before("5.2"):
-        limit = uapi.BPF_MAXINSNS
-    if not 0 < count <= limit:
-        raise KernelError(E2BIG)
+    check_size(bpf, attr.prog_flags, count)
     if (
         bpf.version.before(KERN_VERSION_UNTIL)
         and attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE
@@ -120,6 +125,8 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     if checked and attr.expected_attach_type and not features.has_attach_type(bpf.version, attr.expected_attach_type):
         raise KernelError(EINVAL)
     attr.expected_attach_type = fixup_attach_type(attr.prog_type, attr.expected_attach_type)
+    if attr.prog_type != uapi.BPF_PROG_TYPE_TRACING and attaches_to_many(bpf.version, attr.expected_attach_type):
+        raise KernelError(EINVAL, "only tracing programs attach to many functions so")
     if attr.prog_type == uapi.BPF_PROG_TYPE_TRACING and attaches_to_many(bpf.version, attr.expected_attach_type):
         if attr.attach_btf_id or attr.attach_prog is not None or attr.attach_btf is not None:
             raise KernelError(EINVAL, "the functions are named by the link")

@@ -11,7 +11,7 @@ from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
-from bpf.core.load import LoadAttr
+from bpf.core.load import LoadAttr, check_size
 from bpf.core.load import prog_load as load_program
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.isa.insn import Insn, decode, signed32
@@ -24,6 +24,8 @@ from bpf.verifier.api import VerifyRequest
 from bpf.verifier.log.log import log_is_valid
 
 LICENSE_MAX = 127
+LOG_FIRST = "7.2"  # where a log goes is asked before all else
+LICENSE_LAST = "6.9"  # 1b67772e4e3f: the license is read when all else was checked
 PACKET_MAX = 1 << 17  # bytes of a packet that are read: of more than fits into fragments it does not matter how much
 # Their test runs have ends of their own.
 WITHOUT_PACKET = (uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, uapi.BPF_PROG_TYPE_SYSCALL, uapi.BPF_PROG_TYPE_SK_LOOKUP)
@@ -71,7 +73,22 @@ def prog_load(call: Call) -> int:
     attr, user = call.attr, call.user
     if not call.version.before(CLASSIC_UNTIL):
         check_token(call, "prog_flags", "prog_token_fd")
-    text = user.string(attr.license, LICENSE_MAX).decode("latin-1")
+    if call.version.at_least(LOG_FIRST) and _log_parameters_bad(call):
+        raise KernelError(EINVAL)
+    text, unreadable = "", None
+    try:
+        text = user.string(attr.license, LICENSE_MAX).decode("latin-1")
+    except KernelError as fault:
+        if call.version.before(LICENSE_LAST):
+            raise
+        unreadable = fault
+
+    def read() -> list[Insn]:
+        insns = _insns(call)
+        if unreadable is not None:
+            raise unreadable
+        return insns
+
     logging = bool(attr.log_level or attr.log_size or attr.log_buf)
     load = LoadAttr(
         attr.prog_type,
@@ -86,9 +103,10 @@ def prog_load(call: Call) -> int:
         prog_ifindex=attr.prog_ifindex,
         expected_attach_type=attr.expected_attach_type,
         attach_btf_id=attr.attach_btf_id,
-        read_insns=lambda: _insns(call),
+        read_insns=read,
     )
     if call.version.at_least(CLASSIC_UNTIL):
+        check_size(call.bpf, attr.prog_flags, attr.insn_cnt)
         _set_attach_target(call, load)
         load.verify_extras = lambda load, request: _verify_extras(call, load, request)
     verdict, prog = load_program(call.bpf, load)

@@ -137,6 +137,8 @@ FLAGS: dict[str, tuple[Feature, ...]] = {
         TEST_STATE_FREQ  5.4  10d274e880eb
         SLEEPABLE        5.10 1e6c62a88215
         XDP_HAS_FRAGS    5.18 c2f2cdbeffda
+        XDP_DEV_BOUND_ONLY 6.3 2b3486bc2d23
+        TEST_REG_INVARIANTS 6.8 ff8867af01da
         TOKEN_FD         6.9  caf8f28e036c
         """,
         "BPF_F_",
