@@ -10,6 +10,15 @@ from arch.architecture import Layout
 from arch.native.block import Word
 from arch.native.facts import EmulatorFacts, Registers
 
+# What a branch is expected to do (code is placed and values are kept in registers by it), and what a load is of that never changes.
+MOSTLY_TAKEN, HARDLY_TAKEN, NEVER_CHANGES = "!prof !0", "!prof !1", "!invariant.load !2"
+METADATA = """
+!0 = !{!"branch_weights", i32 1048576, i32 1}
+!1 = !{!"branch_weights", i32 1, i32 1048576}
+!2 = !{}
+"""
+COPIED_AT_ONCE = (4, 8, 16)  # bytes: sizes of most keys and values
+
 
 class Function:
     """Text of one LLVM function, with numbered temporaries."""
@@ -35,10 +44,10 @@ class Function:
         self.lines.append(f"{name}:")
 
     # -- shorthands --------------------------------------------------------------------------------------------
-    def load(self, address: str, kind: str = "i64") -> str:
-        """Load from an address given as an i64."""
+    def load(self, address: str, kind: str = "i64", told: str = "") -> str:
+        """Load from an address given as an i64.  `told`: metadata, what LLVM may know of it."""
         pointer = self.let(f"inttoptr i64 {address} to ptr")
-        return self.let(f"load {kind}, ptr {pointer}, align 1")
+        return self.let(f"load {kind}, ptr {pointer}, align 1{told and ', ' + told}")
 
     def store(self, address: str, value: str, kind: str = "i64") -> None:
         pointer = self.let(f"inttoptr i64 {address} to ptr")
@@ -47,8 +56,8 @@ class Function:
     def word_address(self, blk: str, word: int) -> str:
         return self.let(f"add i64 {blk}, {8 * word}")
 
-    def word(self, blk: str, word: int) -> str:
-        return self.load(self.word_address(blk, word))
+    def word(self, blk: str, word: int, told: str = "") -> str:
+        return self.load(self.word_address(blk, word), told=told)
 
     def set_word(self, blk: str, word: int, value: str) -> None:
         self.store(self.word_address(blk, word), value)
@@ -61,8 +70,24 @@ class Function:
             return ""
         return self.let(f"call {ret} {pointer}({args})")
 
-    def branch(self, condition: str, yes: str, no: str) -> None:
-        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+    def branch(self, condition: str, yes: str, no: str, told: str = "") -> None:
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}{told and ', ' + told}")
+
+    def move(self, to: str, source: str, size: str) -> None:
+        """memmove() between addresses given as i64: of the usual sizes without a call."""
+        to, source = (self.let(f"inttoptr i64 {at} to ptr") for at in (to, source))
+        labels = {count: self.name("copy") for count in COPIED_AT_ONCE}
+        other, done = self.name("copy"), self.name("copied")
+        ways = " ".join(f"i64 {count}, label %{label}" for count, label in labels.items())
+        self.do(f"switch i64 {size}, label %{other} [{ways}]")
+        for count, label in labels.items():
+            self.label(label)
+            self.do(f"store i{8 * count} {self.let(f'load i{8 * count}, ptr {source}, align 1')}, ptr {to}, align 1")
+            self.goto(done)
+        self.label(other)
+        self.do(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
+        self.goto(done)
+        self.label(done)
 
     def goto(self, label: str) -> None:
         self.do(f"br label %{label}")

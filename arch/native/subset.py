@@ -40,7 +40,7 @@ from functools import cached_property
 from typing import NoReturn, Protocol
 
 from arch.native.block import Native, Reason, Word
-from arch.native.ir import C_DECLARATIONS, Function
+from arch.native.ir import C_DECLARATIONS, METADATA, MOSTLY_TAKEN, NEVER_CHANGES, Function
 
 ACCESS = {
     f"{verb}{bits}{order}": bits for verb in ("load", "store") for bits in (8, 16, 32, 64) for order in ("", "le")
@@ -111,8 +111,8 @@ Argument = int | bytes | Words
 class NativeFunction:
     """A function of the subset, not yet compiled: one source for any byte order."""
 
-    def __init__(self, function: Callable[..., int]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., int], inlined: bool = False) -> None:
+        self.function, self.inlined = function, inlined
         kinds = function.__annotations__
         if not all(isinstance(kind, str) for kind in kinds.values()):  # its module does not postpone them
             parsed = [(arg.arg, arg.annotation) for arg in self.tree.args.args] + [("return", self.tree.returns)]
@@ -166,6 +166,11 @@ def native(function: Callable[..., int]) -> NativeFunction:
     return NativeFunction(function)
 
 
+def inlined(function: Callable[..., int]) -> NativeFunction:
+    """One that becomes part of each function that calls it: where a call would cost as much as it does."""
+    return NativeFunction(function, inlined=True)
+
+
 def closure(functions: Sequence[NativeFunction]) -> list[NativeFunction]:
     """These and all that they call, each once, callees first."""
     found: dict[NativeFunction, None] = {}
@@ -189,7 +194,7 @@ declare i64 @llvm.bswap.i64(i64)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
-DECLARATIONS = INTRINSICS + C_DECLARATIONS + "@simkernel_Fault = external global i8\n"
+DECLARATIONS = INTRINSICS + C_DECLARATIONS + "@simkernel_Fault = external global i8\n" + METADATA
 
 
 class SubsetWriter:
@@ -199,7 +204,7 @@ class SubsetWriter:
         self.function, self.big = function, big_endian
         arguments = ", ".join(["i64 %blk", *(f"i64 %arg.{name}" for name in function.arguments)])
         linkage = "" if exported else "internal "
-        self.f = Function(f"{linkage}i64 @{function.name}({arguments})")
+        self.f = Function(f"{linkage}i64 @{function.name}({arguments}){' alwaysinline' if function.inlined else ''}")
         self.locals: set[str] = set()
         self.loops: list[tuple[str, str]] = []  # (where continue goes, where break goes)
         self.ended = False
@@ -465,7 +470,7 @@ class SubsetWriter:
                 self.function.refuse(node, "no such native function, or not so many arguments")
             result = f.let(f"call i64 @{callee.name}({', '.join(f'i64 {value}' for value in ('%blk', *values))})")
         leave, go_on = f.name("leave"), f.name("called")
-        f.branch(f.let(f"icmp eq i64 {f.word('%blk', Word.NATIVE_STATUS)}, 0"), go_on, leave)
+        f.branch(f.let(f"icmp eq i64 {f.word('%blk', Word.NATIVE_STATUS)}, 0"), go_on, leave, MOSTLY_TAKEN)
         f.label(leave)
         f.do("ret i64 0")
         f.label(go_on)
@@ -474,16 +479,16 @@ class SubsetWriter:
     def within(self, address: str, size: str) -> str:
         """Offset in memory of an access of so many bytes; a fault if it does not lie inside."""
         f = self.f
-        off = f.let(f"sub i64 {address}, {f.word('%blk', Word.DIRECT)}")
-        total = f.word("%blk", Word.PHYS_SIZE)
+        off = f.let(f"sub i64 {address}, {f.word('%blk', Word.DIRECT, NEVER_CHANGES)}")
+        total = f.word("%blk", Word.PHYS_SIZE, NEVER_CHANGES)
         fits = f.let(f"icmp ule i64 {size}, {total}")
         room = f.let(f"sub i64 {total}, {size}")
         inside = f.let(f"and i1 {fits}, {f.let(f'icmp ule i64 {off}, {room}')}")
         good = f.name("inside")
         f.do(f"store i64 {address}, ptr %bad")
-        f.branch(inside, good, "fault")
+        f.branch(inside, good, "fault", MOSTLY_TAKEN)
         f.label(good)
-        return f.let(f"add i64 {off}, {f.word('%blk', Word.HOST)}")
+        return f.let(f"add i64 {off}, {f.word('%blk', Word.HOST, NEVER_CHANGES)}")
 
     def access(self, name: str, values: list[str]) -> str:
         f, bits = self.f, ACCESS[name]
@@ -522,9 +527,7 @@ class SubsetWriter:
 
     def move(self, to: str, source: str, size: str) -> str:
         """At addresses of the host."""
-        f = self.f
-        a, b = f.let(f"inttoptr i64 {to} to ptr"), f.let(f"inttoptr i64 {source} to ptr")
-        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {a}, ptr {b}, i64 {size}, i1 false)")
+        self.f.move(to, source, size)
         return "0"
 
     def put(self, to: str, source: str, size: str) -> str:

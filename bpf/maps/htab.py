@@ -24,6 +24,7 @@ from arch.native.subset import (
     copy,
     decline,
     fault,
+    inlined,
     load8,
     load32,
     load32le,
@@ -48,13 +49,13 @@ NO_ELEMENT = 1 << 32  # an answer: there is no free element; give one and ask ag
 INITVAL = 0xDEADBEEF
 
 
-@native
+@inlined
 def rol(x: int, n: int) -> int:
     """rol32()."""
     return (x << n | x >> (32 - n)) & U32_MAX
 
 
-@native
+@inlined
 def htab_hash(m: Words, key: int) -> int:
     """jhash() of a key.  include/linux/jhash.h; the last 1 to 12 bytes always low byte first."""
     left = m[KEY_SIZE]
@@ -81,16 +82,16 @@ def htab_hash(m: Words, key: int) -> int:
         key += 12
     if left >= 4:
         a += load32le(key)
+        if left >= 8:
+            b += load32le(key + 4)
+            if left == 12:
+                c += load32le(key + 8)
+            elif left > 8:
+                c += last_bytes(key + 8, left - 8)
+        elif left > 4:
+            b += last_bytes(key + 4, left - 4)
     else:
         a += last_bytes(key, left)
-        left = 4
-    left -= 4
-    if left >= 4:
-        b += load32le(key + 4)
-    else:
-        b += last_bytes(key + 4, left)
-        left = 4
-    c += load32le(key + 8) if left == 8 else last_bytes(key + 8, left - 4)
     c = (c ^ b) - rol(b & U32_MAX, 14) & U32_MAX
     a = (a ^ c) - rol(c, 11) & U32_MAX
     b = (b ^ a) - rol(a, 25) & U32_MAX
@@ -109,7 +110,7 @@ def last_bytes(key: int, count: int) -> int:
     return value
 
 
-@native
+@inlined
 def same(a: int, b: int, size: int) -> int:
     """memcmp() == 0."""
     while size >= 8:
@@ -130,7 +131,7 @@ def same(a: int, b: int, size: int) -> int:
     return 1
 
 
-@native
+@inlined
 def htab_place(m: Words, key: int, hash: int) -> int:
     """Where the pointer to the element with this key is; the element itself may be missing (a pointer that is 0)."""
     at = m[BUCKETS] + (hash & m[BUCKET_MASK]) * 8

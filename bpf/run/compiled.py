@@ -55,20 +55,9 @@ from bpf.run.interpreter import (
     Registers,
 )
 from bpf.run.llvm_arena import ArenaFunction
+from bpf.run.llvm_lines import BUDGET_SPENT, OK, RAISED, STATUS, TAIL_CALLED, TOO_DEEP, WORDS
 from bpf.run.llvm_signed import Unsupported
-from bpf.run.llvm_text import (
-    BUDGET_SPENT,
-    MAX_NATIVE_DEPTH,
-    OK,
-    RAISED,
-    STATUS,
-    TAIL_CALLED,
-    TOO_DEEP,
-    WORDS,
-    Function,
-    M,
-    signed,
-)
+from bpf.run.llvm_text import MAX_NATIVE_DEPTH, Function, M, signed
 from bpf.run.native_call import NativeCall
 from bpf.run.sight import context_sight
 from bpf.run.window import Window, window_of
@@ -260,7 +249,7 @@ class JitProgram(Program):
             return
         for i in self.helper_calls():
             self._calls[i] = self._bind_call(self.insns[i])
-        self._engine = _build(text)
+        self._engine = _build(text, any(map(_is_backward, self.insns)))
         if self.block is not None:
             self._publish(self.block)
         word = ctypes.c_uint64
@@ -414,8 +403,8 @@ def _is_backward(insn: Insn) -> bool:
     return jump and insn.off < 0
 
 
-def _build(text: str) -> Any:
-    """Machine code for a module."""
+def _build(text: str, loops: bool) -> Any:
+    """Machine code for a module.  Where it loops it is worth a tenth more time: an address that was checked is not checked again."""
     import llvmlite.binding as llvm
 
     add_symbols()
@@ -425,6 +414,10 @@ def _build(text: str) -> Any:
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     manager = llvm.create_new_module_pass_manager()
     manager.add_sroa_pass()
+    if loops:
+        manager.add_instruction_combine_pass()
+        manager.add_jump_threading_pass()
+        manager.add_simplify_cfg_pass()
     manager.run(module, passes)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()

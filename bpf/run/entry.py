@@ -5,7 +5,7 @@ from __future__ import annotations
 from arch.native import Block, Native, Word
 from arch.native.ir import Function
 from bpf.isa.registers import BUDGET, BUDGET_AT
-from bpf.run.llvm_text import OK, WORDS
+from bpf.run.llvm_lines import OK, WORDS
 
 
 def program_text(start: int, block: Block, data: int) -> str:

@@ -42,7 +42,7 @@ class ArenaFunction(Function):
     def __init__(self, jit: ArenaSource, start: int, entries: dict[str, int], window: Window, host: int) -> None:
         super().__init__(jit, start, entries, window, host)
         self.table = f"inttoptr (i64 {jit.arena_table} to ptr)"
-        self.there: str | None = None  # offset in the machine's memory of what is read and written now
+        self.there: str | None = None  # address in the machine's memory of what is read and written now
 
     def alu(self, insn: Insn) -> None:
         """A pointer into the arena as user space has it; NULL stays."""
@@ -94,8 +94,7 @@ class ArenaFunction(Function):
         page = self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr {self.table}, i64 {number}')}")
         self.do(f"br i1 {self.let(f'icmp eq i64 {page}, 0')}, label %{slow}, label %{fast}")
         self.label(fast)
-        start = self.let(f"sub i64 {page}, {self.window.base}")
-        self.there = self.let(f"add i64 {start}, {low}")
+        self.there = self.let(f"add i64 {page}, {low}")
         body()
         self.there = None
         self.do(f"br label %{after}")

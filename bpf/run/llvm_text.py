@@ -12,6 +12,7 @@ from typing import Protocol
 from arch.abi.limits import U32_MAX
 from arch.memory import Memory
 from arch.native import Block, Native, Word
+from arch.native.ir import HARDLY_TAKEN, MOSTLY_TAKEN
 from bpf.isa.callees import TIMED_MAY_GOTO
 from bpf.isa.insn import (
     BPF_ADD,
@@ -66,23 +67,17 @@ from bpf.isa.insn import (
     Insn,
     imm64,
 )
-from bpf.isa.registers import BUDGET_AT, NR_REGISTERS
 from bpf.run.interpreter import (
     BPF_FRAME_SIZE,
     Translator,
 )
+from bpf.run.llvm_lines import DEPTH, OK, RAISED, STATUS, TAIL_CALLED, TOO_DEEP, Lines
 from bpf.run.llvm_signed import Unsupported, compute_with_offset
 from bpf.run.native_call import NativeCall
 from bpf.run.window import Window
 
 M = (1 << 64) - 1
 
-# Words of the state that native code and Python share: the registers as in the interpreter, then these.
-STATUS = NR_REGISTERS
-DEPTH = NR_REGISTERS + 1  # functions of the program that are being called
-WORDS = NR_REGISTERS + 2
-SLICE_BITS = 24  # 10 to 30 ms
-OK, RAISED, BUDGET_SPENT, TAIL_CALLED, TOO_DEEP = 0, 1, 2, 3, 4
 # The verifier allows eight functions (MAX_CALL_FRAMES); what it did not see may call itself, on the host's stack.
 MAX_NATIVE_DEPTH = 64
 
@@ -129,69 +124,14 @@ class Source(Protocol):
         """How the call of a helper at this instruction is made without Python; None: it is not."""
 
 
-class Function:
+class Function(Lines):
     """The text of one LLVM function."""
 
     def __init__(self, jit: Source, start: int, entries: dict[str, int], window: Window, host: int) -> None:
-        self.jit, self.start, self.entries = jit, start, entries
+        super().__init__(entries)
+        self.jit, self.start = jit, start
         self.window, self.host = window, host
         self.big = jit.mem.byteorder == "big"
-        self.text: list[str] = []
-        self.count = 0
-
-    # ---- writing ----
-
-    def do(self, line: str) -> None:
-        """A line without a value."""
-        self.text.append("  " + line)
-
-    def let(self, expression: str) -> str:
-        """A line with a value; its name."""
-        self.count += 1
-        self.text.append(f"  %t{self.count} = {expression}")
-        return f"%t{self.count}"
-
-    def label(self, name: str) -> None:
-        """What follows can be jumped to."""
-        self.text.append(f"{name}:")
-
-    def fresh(self, what: str) -> str:
-        """A name for a label."""
-        self.count += 1
-        return f"{what}{self.count}"
-
-    def get(self, reg: int) -> str:
-        """Value of a register."""
-        self.require(reg)
-        return self.let(f"load i64, ptr %R{reg}")
-
-    @staticmethod
-    def require(reg: int) -> None:
-        """Only registers that there are."""
-        if reg > 11:
-            raise Unsupported(f"register {reg}")
-
-    def put(self, reg: int, value: str) -> None:
-        """Change a register."""
-        self.require(reg)
-        self.do(f"store i64 {value}, ptr %R{reg}")
-
-    def word(self, index: int) -> str:
-        """Pointer to a word of the state."""
-        return self.let(f"getelementptr i64, ptr %state, i64 {index}")
-
-    def entry(self, name: str) -> str:
-        """A function of Python's."""
-        return f"inttoptr (i64 {self.entries[name]} to ptr)"
-
-    def leave_unless_ok(self, status: str) -> None:
-        """Hand a status other than OK to the caller."""
-        bad, good = self.fresh("bad"), self.fresh("good")
-        test = self.let(f"icmp eq i32 {status}, {OK}")
-        self.do(f"br i1 {test}, label %{good}, label %{bad}")
-        self.label(bad)
-        self.do(f"ret i32 {status}")
-        self.label(good)
 
     # ---- the whole ----
 
@@ -204,8 +144,12 @@ class Function:
             self.do(f"%R{reg} = alloca i64")
             given = f"%a{reg}" if 1 <= reg <= 5 else "%fp" if reg == 10 else "0"
             self.put(reg, given)
+        instructions = sorted(self.reachable())
+        self.loops = any(target <= i for i in instructions for target in self.jit.translator.targets(i))
+        self.do("%slice = alloca i64")
+        self.take_budget()
         self.do(f"br label %I{self.start}")
-        for i in sorted(self.reachable()):
+        for i in instructions:
             self.label(f"I{i}")
             self.insn(i, self.jit.insns[i])
         self.text.append("}")
@@ -318,17 +262,19 @@ class Function:
         """reg + off"""
         return self.let(f"add i64 {self.get(reg)}, {off}")
 
-    def where(self, address: str, size: int) -> tuple[str, str, str, str]:
-        """Pointer into the machine's memory; and labels: inside, outside, after."""
+    def where(self, address: str, size: int) -> tuple[str, str, str]:
+        """Labels: inside the machine's memory, outside, after."""
         off = self.let(f"sub i64 {address}, {signed(self.window.base)}")
         inside = self.let(f"icmp ule i64 {off}, {self.window.size - size}")
         fast, slow, after = self.fresh("fast"), self.fresh("slow"), self.fresh("after")
-        self.do(f"br i1 {inside}, label %{fast}, label %{slow}")
-        return off, fast, slow, after
+        self.do(f"br i1 {inside}, label %{fast}, label %{slow}, {MOSTLY_TAKEN}")
+        return fast, slow, after
 
-    def pointer(self, off: str) -> str:
-        """Host address of an offset in the machine's memory."""
-        return self.let(f"getelementptr i8, ptr inttoptr (i64 {self.host} to ptr), i64 {off}")
+    def pointer(self, address: str) -> str:
+        """Host address of an address in the machine's memory.  Not by the offset that is compared: nobody waits for that."""
+        return self.let(
+            f"getelementptr i8, ptr inttoptr (i64 {self.host - signed(self.window.base)} to ptr), i64 {address}"
+        )
 
     def order(self, value: str, size: int) -> str:
         """Between the machine's byte order and the host's (little)."""
@@ -346,10 +292,10 @@ class Function:
     def read(self, i: int, address: str, size: int, probe: bool = False) -> str:
         """The number at an address, 64 bits wide."""
         kind = f"i{size * 8}"
-        off, fast, slow, after = self.where(address, size)
+        fast, slow, after = self.where(address, size)
         result = self.fresh("%v")
         self.label(fast)
-        value = self.order(self.let(f"load {kind}, ptr {self.pointer(off)}, align 1"), size)
+        value = self.order(self.let(f"load {kind}, ptr {self.pointer(address)}, align 1"), size)
         near = value if size == 8 else self.let(f"zext {kind} {value} to i64")
         self.do(f"br label %{after}")
         self.label(slow)
@@ -366,10 +312,10 @@ class Function:
 
     def write(self, i: int, address: str, size: int, value: str) -> None:
         """Store the low bytes of a 64-bit value."""
-        off, fast, slow, after = self.where(address, size)
+        fast, slow, after = self.where(address, size)
         self.label(fast)
         short = value if size == 8 else self.let(f"trunc i64 {value} to i{size * 8}")
-        self.do(f"store i{size * 8} {self.order(short, size)}, ptr {self.pointer(off)}, align 1")
+        self.do(f"store i{size * 8} {self.order(short, size)}, ptr {self.pointer(address)}, align 1")
         self.do(f"br label %{after}")
         self.label(slow)
         self.do(f"call void {self.entry('write')}(ptr %state, i64 {address}, i32 {size}, i64 {value}, i64 {i})")
@@ -453,7 +399,7 @@ class Function:
             return False
         if op == BPF_EXIT and wide:
             self.do(f"store i64 {self.get(0)}, ptr {self.word(0)}")
-            self.do(f"ret i32 {OK}")
+            self.leave(OK)
         elif op == BPF_TAIL_CALL and wide:
             self.tail_call(i)
         elif op == BPF_JA:
@@ -467,17 +413,20 @@ class Function:
     def go(self, i: int, off: int) -> None:
         """To another instruction; going back costs as much of the budget as lies between.
 
-        Whenever the budget crosses a multiple of 2**SLICE_BITS, its end among them, Python is asked whether to go on.
+        Whenever the budget crosses a multiple of SLICE, its end among them, Python is asked whether to go on.
         """
         if off < 0:
-            before = self.let(f"load i64, ptr {self.word(BUDGET_AT)}")
-            left = self.let(f"add i64 {before}, {off}")
-            self.do(f"store i64 {left}, ptr {self.word(BUDGET_AT)}")
+            before = self.let("load i64, ptr %slice")
+            self.do(f"store i64 {self.let(f'add i64 {before}, {off}')}, ptr %slice")
             ask, enough = self.fresh("ask"), self.fresh("enough")
-            test = self.let(f"icmp ugt i64 {self.let(f'xor i64 {before}, {left}')}, {(1 << SLICE_BITS) - 1}")
-            self.do(f"br i1 {test}, label %{ask}, label %{enough}")
+            self.do(
+                f"br i1 {self.let(f'icmp ult i64 {before}, {-off}')}, label %{ask}, label %{enough}, {HARDLY_TAKEN}"
+            )
             self.label(ask)
-            self.leave_unless_ok(self.let(f"call i32 {self.entry('tick')}(ptr %state)"))
+            self.share_budget()
+            status = self.let(f"call i32 {self.entry('tick')}(ptr %state)")
+            self.take_budget()
+            self.leave_unless_ok(status)
             self.do(f"br label %{enough}")
             self.label(enough)
         self.do(f"br label %I{i + off + 1}")
@@ -511,7 +460,9 @@ class Function:
             depth = self.deeper()
             args = ", ".join(f"i64 {self.get(n)}" for n in range(1, 6))
             frame = self.let(f"sub i64 {self.get(10)}, {BPF_FRAME_SIZE}")
+            self.share_budget()
             status = self.let(f"call i32 @f{i + insn.imm + 1}(ptr %state, {args}, i64 {frame})")
+            self.take_budget()
             self.do(f"store i64 {depth}, ptr {self.word(DEPTH)}")
             self.leave_unless_ok(status)
             self.put(0, self.let(f"load i64, ptr {self.word(0)}"))
@@ -534,7 +485,10 @@ class Function:
     def call_python(self, i: int) -> None:
         """A helper's body in Python."""
         self.share(1, 2, 3, 4, 5, 10)
-        self.leave_unless_ok(self.let(f"call i32 {self.entry('call')}(ptr %state, i64 {i})"))
+        self.share_budget()
+        status = self.let(f"call i32 {self.entry('call')}(ptr %state, i64 {i})")
+        self.take_budget()
+        self.leave_unless_ok(status)
         self.put(0, self.let(f"load i64, ptr {self.word(0)}"))
 
     def call_native(self, i: int, native: NativeCall, done: str) -> None:
@@ -564,7 +518,7 @@ class Function:
         self.do(f"br i1 {declined}, label %{clear}, label %{fault}")
         self.label(fault)
         self.do(f"call void {self.entry('fault')}(ptr %state, i64 {i})")
-        self.do(f"ret i32 {RAISED}")
+        self.leave(RAISED)
         self.label(clear)
         self.do(f"br label %{python}")
         self.label(python)
@@ -576,19 +530,21 @@ class Function:
         deep, go_on = self.fresh("deep"), self.fresh("call")
         self.do(f"br i1 {self.let(f'icmp uge i64 {depth}, {MAX_NATIVE_DEPTH}')}, label %{deep}, label %{go_on}")
         self.label(deep)
-        self.do(f"ret i32 {TOO_DEEP}")
+        self.leave(TOO_DEEP)
         self.label(go_on)
         return depth
 
     def tail_call(self, i: int) -> None:
         """Another program takes over, or this one goes on."""
         self.share(1, 2, 3, 4, 5, 10)
+        self.share_budget()
         status = self.let(f"call i32 {self.entry('tail_call')}(ptr %state, i64 {i})")
+        self.take_budget()
         over = self.let(f"icmp eq i32 {status}, {TAIL_CALLED}")
         ended, stays = self.fresh("ended"), self.fresh("stays")
         self.do(f"br i1 {over}, label %{ended}, label %{stays}")
         self.label(ended)
-        self.do(f"ret i32 {OK}")
+        self.leave(OK)
         self.label(stays)
         self.leave_unless_ok(status)
         self.do(f"br label %I{i + 1}")
