@@ -425,6 +425,7 @@ class PercpuHashMap(HashMap):
     natives: ClassVar[dict[str, str]] = {
         "lookup": "htab_lookup_percpu",
         "element": "htab_find",
+        "update": "htab_update_percpu",
         "delete": "htab_delete",
     }
     commands: ClassVar[dict[str, str]] = {"delete": "htab_delete", "next_key": "htab_next_key"}

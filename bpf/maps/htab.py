@@ -270,6 +270,19 @@ def htab_update_or_decline(m: Words, key: int, value: int, flags: int) -> Errno:
 
 
 @native
+def htab_update_percpu(m: Words, key: int, value: int, flags: int) -> Errno:
+    """__htab_percpu_map_update_elem() from a program: this CPU's value, in place; a new element is Python's to make."""
+    element = load64(htab_place(m, key, htab_hash(m, key)))
+    refused = htab_check(m, element, flags)
+    if refused:
+        return refused
+    if not element:
+        decline()
+    copy(load64(element + m[VALUE_AT]) + shared[Word.CPU] * m[CPU_VALUE_SIZE], value, m[VALUE_SIZE])
+    return 0
+
+
+@native
 def htab_delete(m: Words, key: int) -> Errno:
     """htab_map_delete_elem() of a map that uses elements again and has no special fields."""
     if m[SPARE] >= m[MOST_SPARE]:
@@ -342,6 +355,7 @@ FUNCTIONS = (
     htab_give,
     htab_check,
     htab_update_or_decline,
+    htab_update_percpu,
     htab_delete,
     htab_lookup,
     htab_lookup_percpu,

@@ -2,7 +2,13 @@
 
 import pytest
 
-from tests.bpf.two_tiers import ARCHS, main
+from arch.native import Word
+from arch.native.handler import Tier
+from bpf.core.load import LoadAttr, prog_load
+from bpf.isa.asm import assemble
+from bpf.maps.base import MapAttr
+from bpf.testing.host import TestHost
+from tests.bpf.two_tiers import ARCHS, elements, main
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -15,3 +21,54 @@ def test_some_programs(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_a_thousand_programs() -> None:
     assert main(["--programs", "1000", "--seed", "2"]) == 0
+
+
+UPDATES = """
+    r6 = 0
+    r7 = 1
+again:
+    r1 = r6
+    r1 &= 3
+    *(u32 *)(r10 -4) = r1
+    *(u64 *)(r10 -24) = r6
+    *(u32 *)(r10 -16) = r6
+    r4 = r6
+    r4 >>= 2
+    r4 &= 7
+    r2 = r10
+    r2 += -4
+    r3 = r10
+    r3 += -24
+    r1 = map[table]
+    call 2
+    r7 *= 31
+    r7 += r0
+    r6 += 1
+    if r6 < 64 goto again
+    r0 = r7
+    exit
+"""
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "s390x", "arm"])
+@pytest.mark.parametrize("kind", [1, 5, 9, 10])
+def test_updates_of_hash_maps(arch: str, kind: int) -> None:
+    """With all flags and two that there are not, of keys that are there and not, on two CPUs: results, order and values."""
+    told = []
+    for tier in (Tier.PYTHON, Tier.NATIVE):
+        host = TestHost("6.1", nr_cpus=2, arch=arch)
+        host.bpf.tier = tier
+        table = host.bpf.new_map(MapAttr(kind, 4, 12, 3))
+        table.get_user()
+        host.bpf.publish_map(table)
+        fd = host.fd_install(table, "bpf-map")
+        _, prog = prog_load(host.bpf, LoadAttr(1, assemble(UPDATES, {"table": fd}), license="GPL"))
+        assert prog is not None
+        results = []
+        for host.cpu in (0, 1, 0):
+            host.block.words[Word.CPU] = host.cpu
+            results.append(prog.run64(0))
+        told.append((results, elements(table)))
+        assert (prog.native is not None) == (tier is Tier.NATIVE)
+    assert told[0] == told[1]
+    assert len(told[0][1]) == 4 or kind > 5  # three elements and the end; the others have made room
