@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import EAGAIN, EFAULT
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
+from tracing.buffer.ringbuffer import Event
 from tracing.buffer.trace import ENTRY_WAITERS, PIPE_KEY, TraceArray
 from tracing.face import WouldBlock
 
@@ -17,6 +18,9 @@ class TracePipe:
         self.array = array
         self.cpu = cpu
         self.left = b""
+        self.following: Event | None = (
+            None  # the entry behind the one that was printed last, which may have been printed with it
+        )
         self.read_something = False
         self.first = True
 
@@ -73,7 +77,7 @@ class TracePipe:
             self.first = False
             return head.encode("latin-1") or None
         lost = f"CPU:{event.cpu} [LOST {mine.page_lost} EVENTS]\n" if mine.page_lost else ""
-        following = mine.second() if array.current.looks_ahead else None
+        self.following = following = mine.second() if array.current.looks_ahead else None
         return (head + lost + array.line(event, following)).encode("latin-1", "replace")
 
     def _take(self) -> None:
@@ -83,7 +87,7 @@ class TracePipe:
         if event is None:
             return
         self.first = False
-        following = array.buffer.cpus[event.cpu].peek() if array.current.looks_ahead else None
+        following, self.following = self.following, None
         if following is not None and array.current.took(following):
             array.buffer.consume(event.cpu)
 
