@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from arch.abi.errno import EFAULT
+from arch.abi.errno import E2BIG, EFAULT
 from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.btf import Btf, BtfType
@@ -446,16 +446,20 @@ class Env:
         state.speculative |= speculative
         self.stack.append(Branch(state, insn_idx, prev_insn_idx, self.log.used))
         if len(self.stack) > BPF_COMPLEXITY_LIMIT_JMP_SEQ:
-            self.reject(EFAULT, f"The sequence of {len(self.stack)} jumps is too complex.")
+            self.reject(self._too_complex, f"The sequence of {len(self.stack)} jumps is too complex.")
         if state.parent is not None:
             state.parent.branches += 1
         return state
+
+    @property
+    def _too_complex(self) -> int:
+        return E2BIG if self.rules.complexity_is_size else EFAULT
 
     def push_async_cb(self, insn_idx: int, prev_insn_idx: int, subprog: int) -> VerifierState:
         """Remember a callback that runs some time later, with a stack of its own."""
         position = self.log.used
         if len(self.stack) + 1 > BPF_COMPLEXITY_LIMIT_JMP_SEQ:
-            self.reject(EFAULT, f"The sequence of {len(self.stack) + 1} jumps is too complex for async cb.")
+            self.reject(self._too_complex, f"The sequence of {len(self.stack) + 1} jumps is too complex for async cb.")
         state = VerifierState([self.new_frame(-1, 0, subprog)])
         state.branches = 1
         self.stack.append(Branch(state, insn_idx, prev_insn_idx, position))

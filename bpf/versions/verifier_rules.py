@@ -241,6 +241,7 @@ class Rules:
     id_of_narrow_mov: bool = since("6.6", "3be49f79555e", "a 32-bit copy of a number that fits keeps the id; of 6.6")
     stack_in_16_bytes: bool = since("6.9", "c2a4dda65b3d", "with a JIT, stack is counted by 16 bytes")
     return_ranges: bool = since("6.8", "c871d0e00f0e", "what a program may return is a range of signed numbers")
+    complexity_is_size: bool = since("6.12", "-", "too many paths that wait are E2BIG")
     memory_arguments_numbered: bool = until("7.2", "-", "memory that a global function is given has an id, NULL or not")
     lsm_return_range: bool = since(
         "6.12", "5d99e198be27", "programs at security hooks return 0 or an errno, and see such"

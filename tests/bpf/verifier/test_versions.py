@@ -245,6 +245,15 @@ def test_logs_of_programs_of_several_functions_are_the_real_ones(version, level)
     assert summary.differences == [] and summary.errnos.equal == len(file.rows) and summary.logs.compared > 10
 
 
+# 8,193 jumps of which both ways are still to be walked, as real kernels answered
+@pytest.mark.parametrize("version, answer", [("5.10", -14), ("6.1", -14), ("6.12", -7), ("7.2", -7)])
+def test_too_many_paths_that_wait_are_refused_as_on_each_version(version, answer):
+    text = "call bpf_get_prandom_u32\n" + "if r0 > 5 goto +1\ncall bpf_get_prandom_u32\n" * 8200 + "r0 = 0\nexit"
+    rows = [{"prog_type": 1, "insns": encode(assemble(text)).hex()}]
+    file = CaseFile("6.1", rows, {}, version)
+    assert [row["ret"] for row in run_cases(file, Options(KernelVersion.parse(version)))] == [answer]
+
+
 # a pointer that may be NULL compared with one that is not, and used where they are equal (twice) and where they differ (twice);
 # these are the real kernels' answers
 @pytest.mark.parametrize("version, answers", [("6.1", (-13, -13, -13, -13)), ("6.12", (0, 0, -13, -13)), ("7.2", (0, 0, -13, -13))])  # fmt: skip
