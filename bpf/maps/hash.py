@@ -109,6 +109,7 @@ class HashMap(BpfMap):
     """BPF_MAP_TYPE_HASH."""
 
     lru = False
+    changes = "htab_update_bytes"  # the native function that gives a key its value
     natives: ClassVar[dict[str, str]] = {
         "lookup": "htab_lookup",
         "element": "htab_find",
@@ -128,10 +129,8 @@ class HashMap(BpfMap):
 
     def alloc(self) -> None:
         """htab_map_alloc(); elements are taken when first needed, at most max_entries of them."""
-        if self.max_entries > 1 << 31 or roundup_pow_of_two(self.max_entries) > U32_MAX // BUCKET_SIZE:
-            raise refuse(E2BIG if self.bpf.version.at_least("4.6") else ENOMEM)
+        self.n_buckets = self.first_buckets()
         self.classic = self.bpf.version.before("4.6")  # before preallocation: 4.1's order of checks
-        self.n_buckets = roundup_pow_of_two(self.max_entries)
         self.prealloc = not self.classic and not self.map_flags & uapi.BPF_F_NO_PREALLOC
         self.recycled = self.prealloc or self.bpf.version.at_least("6.1")  # a deleted element is used again at once
         self.value_at = HTAB_ELEM + round_up(self.key_size, 8)
@@ -151,6 +150,12 @@ class HashMap(BpfMap):
         # bpf_htab.count is used where elements are not preallocated and the map is small
         per_cpu = self.bpf.version.at_least("6.1") and self.max_entries // 2 > self.host.nr_cpus * PERCPU_COUNTER_BATCH
         self.count_at = 0 if self.prealloc or per_cpu else self.member_at("count")
+
+    def first_buckets(self) -> int:
+        """How many.  E2BIG, ENOMEM."""
+        if self.max_entries > 1 << 31 or roundup_pow_of_two(self.max_entries) > U32_MAX // BUCKET_SIZE:
+            raise refuse(E2BIG if self.bpf.version.at_least("4.6") else ENOMEM)
+        return roundup_pow_of_two(self.max_entries)
 
     def _prepare(self) -> None:
         """Buckets, the words that the native functions work with, and these functions."""
@@ -174,7 +179,7 @@ class HashMap(BpfMap):
         self._find, self._unlink = bound("htab_find_bytes"), bound("htab_unlink_bytes")
         self._after, self._link = bound("htab_after"), bound("htab_link")
         self._take, self._give, self._check = bound("htab_take"), bound("htab_give"), bound("htab_check")
-        self._native_update = bound("htab_update_bytes")
+        self._native_update = bound(self.changes)
         self.locked_by: set[int] = set()  # CPUs that are within a change of which somebody is told (functions.py)
         self._owned: list[int] = []  # the elements of a preallocated map, in use or not
 

@@ -270,6 +270,28 @@ def htab_update_or_decline(m: Words, key: int, value: int, flags: int) -> Errno:
 
 
 @native
+def htab_write(m: Words, key: int, value: int, flags: int) -> Errno:
+    """rhtab_map_update_elem(): a value that is there is written over.  0, an errno, or NO_ELEMENT."""
+    element = load64(htab_place(m, key, htab_hash(m, key)))
+    if not element:
+        return htab_update(m, key, value, flags)
+    refused = htab_check(m, element, flags)
+    if refused:
+        return refused
+    copy(element + m[VALUE_AT], value, m[VALUE_SIZE])
+    return 0
+
+
+@native
+def htab_write_or_decline(m: Words, key: int, value: int, flags: int) -> Errno:
+    """The same for a program."""
+    answer = htab_write(m, key, value, flags)
+    if answer == NO_ELEMENT:
+        decline()
+    return answer
+
+
+@native
 def htab_update_percpu(m: Words, key: int, value: int, flags: int) -> Errno:
     """__htab_percpu_map_update_elem() from a program: this CPU's value, in place; a new element is Python's to make."""
     element = load64(htab_place(m, key, htab_hash(m, key)))
@@ -346,6 +368,14 @@ def htab_update_bytes(m: Words, key: Bytes, value: Bytes, flags: int) -> Errno:
     return htab_update(m, m[KEY_SCRATCH], m[VALUE_SCRATCH], flags)
 
 
+@native
+def htab_write_bytes(m: Words, key: Bytes, value: Bytes, flags: int) -> Errno:
+    """htab_write() with key and value of Python's."""
+    put(m[KEY_SCRATCH], key, m[KEY_SIZE])
+    put(m[VALUE_SCRATCH], value, m[VALUE_SIZE])
+    return htab_write(m, m[KEY_SCRATCH], m[VALUE_SCRATCH], flags)
+
+
 FUNCTIONS = (
     htab_find,
     htab_first,
@@ -355,6 +385,9 @@ FUNCTIONS = (
     htab_give,
     htab_check,
     htab_update_or_decline,
+    htab_write,
+    htab_write_or_decline,
+    htab_write_bytes,
     htab_update_percpu,
     htab_delete,
     htab_lookup,

@@ -6,7 +6,21 @@ from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.maps import arena, array, hash, lpm, lru_hash, net, queue, ringbuf, sock_map, stackmap, storage, struct_ops
+from bpf.maps import (
+    arena,
+    array,
+    hash,
+    lpm,
+    lru_hash,
+    net,
+    queue,
+    rhash,
+    ringbuf,
+    sock_map,
+    stackmap,
+    storage,
+    struct_ops,
+)
 from bpf.maps.base import Board, BpfMap, MapAttr
 from bpf.maps.rows import MAP_TYPES, MapType
 
@@ -20,6 +34,7 @@ MODULES = (
     lru_hash,
     net,
     queue,
+    rhash,
     ringbuf,
     sock_map,
     stackmap,

@@ -13,6 +13,7 @@ from bpf.maps.base import BpfMap, MapAttr
 from bpf.maps.btf import check_map_btf
 from bpf.maps.hash import HashMap
 from bpf.maps.queue import BloomFilterMap, QueueMap
+from bpf.maps.rhash import ResizableHashMap
 from bpf.maps.rows import MAP_TYPES
 from bpf.maps.types import has_map_type
 from bpf.syscall.attr import Call, ask, btf_of_fd, check_token, file_mode, new_map_fd
@@ -267,13 +268,15 @@ def map_batch(call: Call) -> int:
     if attr.elem_flags & ~uapi.BPF_F_LOCK:
         raise KernelError(EINVAL)
     _check_lock(target, attr.elem_flags)
-    by_bucket = what.startswith("lookup") and isinstance(target, HashMap)
-    if by_bucket and attr.flags:
+    of_hash = what.startswith("lookup") and isinstance(target, HashMap)
+    if of_hash and attr.flags:
         raise KernelError(EINVAL)
     if not attr.count:
         return 0
     call.user.put(attr.place("count"), 4, 0)
-    if by_bucket:
+    if of_hash and isinstance(target, ResizableHashMap):
+        return _lookup_from(call, target, what == "lookup_and_delete")
+    if of_hash:
         assert isinstance(target, HashMap)
         return _lookup_buckets(call, target, what == "lookup_and_delete")
     if what == "lookup":
@@ -331,6 +334,36 @@ def _lookup_each(call: Call, target: BpfMap) -> int:
         user.write(attr.out_batch, last)
     if error is not None:
         raise error
+    return 0
+
+
+def _lookup_from(call: Call, target: ResizableHashMap, delete: bool) -> int:
+    """__rhtab_map_lookup_and_delete_batch(): so many; the batch is the key of the next one.  ENOENT: there is none."""
+    attr, user, size = call.attr, call.user, target.user_value_size
+    taken: list[bytes] = []
+    after: bytes | None = None
+    try:
+        if attr.in_batch:
+            after = user.read(attr.in_batch, target.key_size)
+            target.check_cursor(after)
+        else:
+            after = target.next_key(None)
+        while len(taken) < attr.count:
+            user.write(attr.keys + len(taken) * target.key_size, after)
+            user.write(attr.values + len(taken) * size, target.user_lookup(after, attr.elem_flags))
+            taken.append(after)
+            after = target.next_key(after)
+    except KernelError as refused:
+        if refused.errno != ENOENT:
+            raise
+        after = None
+    if delete:
+        for key in taken:
+            target.delete(key)
+    user.put(attr.place("count"), 4, len(taken))
+    if after is None:
+        raise KernelError(ENOENT)
+    user.write(attr.out_batch, after)
     return 0
 
 

@@ -75,6 +75,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_USER_RINGBUF,
 	BPF_MAP_TYPE_CGRP_STORAGE, /* since 6.2 */
 	BPF_MAP_TYPE_ARENA, /* since 6.9 */
+	BPF_MAP_TYPE_RHASH = 35, /* since 7.2 */
 };
 enum bpf_prog_type {
 	BPF_PROG_TYPE_UNSPEC,

@@ -24,7 +24,6 @@ DIFFER: dict[str, tuple[str, ...]] = {
     "the first walk over /proc/self reads the link's time": ("fs proc_stat", "exec exec"),
     "capable() is asked more often or less": (
         "fs fanotify_mark", "fs fanotify_mark -capable", "ipc mq_open", "ipc mq_open -capable", "mm migrate_pages", "mm migrate_pages -capable",
-        "mm mlock", "mm mlock -capable",
         "mount private",
     ),
     "messages of mqueues have no struct": ("ipc mq_receive", "ipc mq_send", "ipc mq_send -msg_msg_alloc_security"),

@@ -2,7 +2,7 @@
 
 unixhooks.c is about Unix sockets: what the verifier lets programs do, where they are asked and what they make of addresses;
 with an argument, about what programs of all hooks may set as a call's result. progloads.c is about what BPF_PROG_LOAD takes of types,
-attach types and flags, and what it refuses first.
+attach types and flags, and what it refuses first.  rhash.c is about hash maps whose table grows.
 """
 
 import gzip
@@ -20,7 +20,9 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler on this host")
 @pytest.mark.parametrize("kernel", ["6.12", "7.2"])
-@pytest.mark.parametrize("name, arguments", [("unixhooks", []), ("unixhooks", ["results"]), ("progloads", [])])
+@pytest.mark.parametrize(
+    "name, arguments", [("unixhooks", []), ("unixhooks", ["results"]), ("progloads", []), ("rhash", [])]
+)
 def test_what_the_real_kernel_said(tmp_path, name, arguments, kernel):
     built = tmp_path / name
     subprocess.run(["gcc", "-O1", "-static", "-w", "-o", built, PROGRAMS / f"{name}.c"], check=True)
