@@ -109,6 +109,7 @@ class HashMap(BpfMap):
     """BPF_MAP_TYPE_HASH."""
 
     lru = False
+    in_place = False  # a value that is there is written over, always
     changes = "htab_update_bytes"  # the native function that gives a key its value
     natives: ClassVar[dict[str, str]] = {
         "lookup": "htab_lookup",
@@ -318,7 +319,7 @@ class HashMap(BpfMap):
         if flags & ~lock > uapi.BPF_EXIST or (flags & lock and not self.has_spin_lock()):
             raise refuse(EINVAL)
         self.check(old, flags)
-        if flags & lock and old:
+        if old and (self.in_place or flags & lock):
             self.copy_value(old + self.value_at, value)
             return
         element = self.new_element(key)

@@ -29,6 +29,7 @@ RHASH_HEAD = 8
 class ResizableHashMap(HashMap):
     """BPF_MAP_TYPE_RHASH; map_extra says how many elements there may soon be."""
 
+    in_place = True
     changes = "htab_write_bytes"
     natives: ClassVar[dict[str, str]] = HashMap.natives | {"update": "htab_write_or_decline"}
     commands: ClassVar[dict[str, str]] = HashMap.commands | {"update": "htab_write_or_decline"}
@@ -71,17 +72,6 @@ class ResizableHashMap(HashMap):
         for element in reversed(elements):
             self._link(element)
         self.mem.free(old)
-
-    def _update_here(self, key: bytes, value: bytes, flags: int) -> None:
-        """In place, too."""
-        old = self._find(key)
-        if not old:
-            super()._update_here(key, value, flags)
-            return
-        if flags & ~uapi.BPF_F_LOCK > uapi.BPF_EXIST or (flags & uapi.BPF_F_LOCK and not self.has_spin_lock()):
-            raise refuse(EINVAL)
-        self.check(old, flags)
-        self.copy_value(old + self.value_at, value)
 
     def check_cursor(self, key: bytes) -> None:
         """A batch begins at a key, which is gone: EAGAIN."""

@@ -26,21 +26,9 @@ from bpf.maps.rows import MAP_TYPES, MapType
 
 __all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types", "row_of"]
 
-MODULES = (
-    arena,
-    array,
-    hash,
-    lpm,
-    lru_hash,
-    net,
-    queue,
-    rhash,
-    ringbuf,
-    sock_map,
-    stackmap,
-    storage,
-    struct_ops,
-)  # each import declares rows
+MODULES = (  # each import declares rows
+    arena, array, hash, lpm, lru_hash, net, queue, rhash, ringbuf, sock_map, stackmap, storage, struct_ops,
+)  # fmt: skip
 
 
 def has_map_type(version: KernelVersion, number: int) -> bool:

@@ -23,7 +23,7 @@ from simkernel.fs.pseudo import (
     KERNFS_FOPS_5_9,
     PseudoSuper,
 )  # fmt: skip
-from simkernel.fs.sysfs_kernel import settings
+from simkernel.fs.sysfs_kernel import links, settings
 from simkernel.fs.sysfs_system import (
     HOTPLUG_TARGET,
     cpu_files,
@@ -119,6 +119,9 @@ def _boot_tree(k: FsKernel) -> Dir:
     text("devices/system/node/node0/compact", lambda: "", lambda data: None, 0o200)
     for each in settings(k):
         text(each.row.path, each.show, each.store if each.row.parse is not None else None)
+    for path, moved_to in links(k):
+        where, name = _walk(root, path)
+        where.add(name, Link(moved_to))
     kernel = root.subdir("kernel")
     kernel.add("debug", Dir(mode=0o700))
     kernel.add("tracing", Dir(mode=0o700))

@@ -219,6 +219,12 @@ ANON_STATISTICS = (
 )  # fmt: skip
 SIZES_SINCE = "6.12"
 
+# Files that have moved: where they were is a link.  Path, target, since.
+MOVED = (
+    ("kernel/kexec_loaded", "kexec/loaded", "7.2"), ("kernel/kexec_crash_loaded", "kexec/crash_loaded", "7.2"),
+    ("kernel/kexec_crash_size", "kexec/crash_size", "7.2"), ("kernel/kexec_crash_cma_ranges", "kexec/crash_cma_ranges", "7.2"),
+)  # fmt: skip
+
 
 def _sizes(version: KernelVersion) -> Iterator[Row]:
     """hugepage_init_sysfs(): a folder for each size of huge page."""
@@ -248,3 +254,8 @@ def rows(version: KernelVersion) -> Iterator[Row]:
 def settings(k: FsKernel) -> Iterator[Setting]:
     """The files of this kernel."""
     return (Setting(k, row) for row in rows(k.version))
+
+
+def links(k: FsKernel) -> Iterator[tuple[str, str]]:
+    """Path and target of what has moved."""
+    return ((path, target) for path, target, since in MOVED if k.version.at_least(since))

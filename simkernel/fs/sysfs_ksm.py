@@ -56,7 +56,7 @@ class Daemon:
             )
 
 
-def number_of(name: str, text: str) -> int:
+def _number_of(name: str, text: str) -> int:
     """By kstrtoint() or kstrtoul(), which say ERANGE of what they cannot hold, or by kstrtouint(), of which all is EINVAL."""
     signed = name == "max_page_sharing"
     try:
@@ -74,7 +74,7 @@ def _store(daemon: Daemon, name: str, data: bytes) -> None:
     if name == "use_zero_pages":
         settings[name] = int(kstrtobool(text, daemon.k.version))
         return
-    value = number_of(name, text)
+    value = _number_of(name, text)
     limits = {"run": (0, KSM_RUN_UNMERGE), "merge_across_nodes": (0, 1), "max_page_sharing": (LEAST_SHARING, INT_MAX)}
     low, high = limits.get(name, (0, U32_MAX))
     if not low <= value <= high:

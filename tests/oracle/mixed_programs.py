@@ -14,7 +14,6 @@ The same kind, number and seed are the same programs, so that figures can be rep
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import struct
@@ -29,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 from tests.oracle import reask
+from tests.oracle.generator_arguments import kind_count_seed
 
 Row = dict[str, Any]
 SUITE = Path(__file__).parents[1] / "data/verifier_6_1_given.json.gz"
@@ -463,12 +463,7 @@ def programs(kind: str, count: int, seed: int) -> Row:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    json.dump(programs(args.kind, args.count, args.seed), sys.stdout)
+    json.dump(programs(*kind_count_seed(__doc__, list(KINDS))), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -26,6 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from kernel_programs import Text
+
+from tests.oracle.generator_arguments import kind_count_seed
 
 Row = dict[str, Any]
 SOCKET_FILTER, SCHED_CLS, SCHED_ACT, XDP, CGROUP_SKB, CGROUP_SOCK = 1, 3, 4, 6, 8, 9
@@ -849,12 +850,7 @@ def programs(kind: str, count: int, seed: int) -> Row:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=[*KINDS, "network"])
-    parser.add_argument("count", type=int)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    json.dump(programs(args.kind, args.count, args.seed), sys.stdout)
+    json.dump(programs(*kind_count_seed(__doc__, [*KINDS, "network"])), sys.stdout)
 
 
 if __name__ == "__main__":

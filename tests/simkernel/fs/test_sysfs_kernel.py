@@ -18,8 +18,11 @@ def test_settings_take_and_refuse_what_linux_takes_and_refuses(tmp_path, busybox
     with simkernel.boot(kernel=version, binds=[f"{tmp_path}:/host"]) as m:
         box = m.install(busybox)
         result = m.run([box, "sh", "-c", "sh /host/script </host/names"], timeout_host_s=120)
+        moved = m.run([box, "readlink", "/sys/kernel/kexec_crash_size"]).text
+        loaded = m.run([box, "cat", "/sys/kernel/kexec_loaded"]).text
         listed = m.run([box, "find", "/sys/kernel/mm/transparent_hugepage", "/sys/kernel/reboot"]).text.split()
     assert result.text.splitlines() == answers.splitlines()
+    assert (moved, loaded) == ("kexec/crash_size\n" if version == "7.2" else "", "0\n")
     assert ("/sys/kernel/reboot/cpu" in listed) == (version != "5.10")
 
 
