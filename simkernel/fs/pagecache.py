@@ -103,7 +103,7 @@ class PlainPages:
 class Mapping:
     """struct address_space: page index -> physical page."""
 
-    __slots__ = ("at_hand", "filler", "host", "limit", "on_disk", "pages", "poisoned", "pool")
+    __slots__ = ("at_hand", "filler", "given", "host", "limit", "on_disk", "pages", "poisoned", "pool")
 
     def __init__(
         self, pool: PagePool, host: PageHost, filler: Callable[[int], bytes] | None = None,
@@ -111,6 +111,9 @@ class Mapping:
     ) -> None:  # fmt: skip
         self.pool, self.host = pool, host
         self.pages: dict[int, int] = {}
+        self.given: dict[
+            int, int
+        ] = {}  # pages that fallocate() took and nobody used: not uptodate, and a hole to who looks
         self.poisoned: set[int] = set()  # pages of memory's own file systems that are broken
         self.filler = filler  # page index -> its bytes (shorter at the end of the file)
         self.on_disk = filler is not None  # not tmpfs, whose files may be filled late, too
@@ -130,17 +133,13 @@ class Mapping:
     @property
     def nrpages(self) -> int:
         """Pages present."""
-        return len(self.pages)
+        return len(self.pages) + len(self.given)
 
     def page(self, index: int) -> int:
         """The page's physical address, made (and filled) if absent."""
         phys = self.pages.get(index)
         if phys is None:
-            if index in self.poisoned:
-                raise Poisoned
-            if self.limit is not None and not self.limit() and self.filler is None:  # what is filled was there before
-                raise KernelError(ENOSPC, "file system full")
-            phys = self.pages[index] = self.pool.alloc_page()
+            phys = self.pages[index] = self.given.pop(index, 0) or self._new(index)
             if self.on_disk:
                 self.pool.comes(self.host, index, phys)
             if self.filler is not None:
@@ -148,6 +147,22 @@ class Mapping:
                 if data:
                     self.pool.write(phys, data)
         return phys
+
+    def _new(self, index: int) -> int:
+        """A page for this place."""
+        if index in self.poisoned:
+            raise Poisoned
+        if self.limit is not None and not self.limit() and self.filler is None:  # what is filled was there before
+            raise KernelError(ENOSPC, "file system full")
+        return self.pool.alloc_page()
+
+    def give(self, index: int) -> bool:
+        """shmem_get_folio(SGP_FALLOC): whether a page was made; one that was there is from now on used."""
+        if index in self.pages or index in self.given:
+            self.page(index)
+            return False
+        self.given[index] = self._new(index)
+        return True
 
     def read(self, pos: int, size: int) -> bytes:
         """`size` bytes from `pos`; holes read as zeros.  The caller has clipped at the end of the file."""
@@ -191,13 +206,19 @@ class Mapping:
 
     def count(self, first: int, last: int) -> int:
         """How many of these pages are there, both ends included."""
-        if last - first < len(self.pages):
-            return sum(index in self.pages for index in range(first, last + 1))
-        return sum(first <= index <= last for index in self.pages)
+        return sum(len(self._between(pages, first, last)) for pages in (self.pages, self.given))
+
+    @staticmethod
+    def _between(pages: dict[int, int], first: int, last: int) -> list[int]:
+        """Those of `pages` from first to last, in order."""
+        if last - first < len(pages):
+            return [index for index in range(first, last + 1) if index in pages]
+        return sorted(index for index in pages if first <= index <= last)
 
     def drop(self, index: int) -> None:
         """filemap_remove_folio() of a page that is there."""
-        self.pool.leaves(self.host, index, self.pages.pop(index))
+        pages = self.pages if index in self.pages else self.given
+        self.pool.leaves(self.host, index, pages.pop(index))
 
     def poison(self, index: int) -> None:
         """A page is broken: what has a home elsewhere is read again, the rest is lost."""
@@ -210,9 +231,10 @@ class Mapping:
         """Forget pages beyond `size`; the tail of the last page becomes zeros."""
         first = (size + PAGE_SIZE - 1) >> PAGE_SHIFT
         self.poisoned = {index for index in self.poisoned if index < first}
-        if len(self.pages):
-            for index in sorted(i for i in self.pages if i >= first):
-                self.drop(index)
+        for pages in (self.pages, self.given):
+            if pages:
+                for index in sorted(i for i in pages if i >= first):
+                    self.drop(index)
         tail = size & (PAGE_SIZE - 1)
         phys = self.pages.get(size >> PAGE_SHIFT)
         if tail and phys is not None:
@@ -222,10 +244,10 @@ class Mapping:
         """Make [start, end) a hole."""
         first, last = start >> PAGE_SHIFT, (end - 1) >> PAGE_SHIFT
         self.poisoned = {index for index in self.poisoned if not start <= index << PAGE_SHIFT <= end - PAGE_SIZE}
-        some = last - first < len(self.pages)
-        for index in range(first, last + 1) if some else sorted(i for i in self.pages if first <= i <= last):
-            if index not in self.pages:
-                continue
+        for index in self._between(self.given, first, last):
+            if start <= index << PAGE_SHIFT <= end - PAGE_SIZE:
+                self.drop(index)
+        for index in self._between(self.pages, first, last):
             low, high = max(start - (index << PAGE_SHIFT), 0), min(end - (index << PAGE_SHIFT), PAGE_SIZE)
             if high - low == PAGE_SIZE:
                 self.drop(index)

@@ -225,8 +225,6 @@ class TmpfsInode(Inode):
             before = self.i_mapping.nrpages
             self.i_mapping.truncate(size)
             self.i_sb.give_blocks(before - self.i_mapping.nrpages)
-        elif size > self.i_size:
-            self.i_mapping.truncate(self.i_size)  # what mmap wrote behind the old end does not reappear
         self.i_size = size
 
     def evict(self) -> None:

@@ -230,9 +230,7 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
         made: list[int] = []
         try:
             for index in pages:
-                before = mapping.nrpages
-                mapping.page(index)
-                if mapping.nrpages > before:
+                if mapping.give(index):
                     made.append(index)
                 check()
         except KernelError:  # shmem_fallocate(): what was taken goes back

@@ -102,7 +102,6 @@ REASONS: dict[str, str] = {
     "clone3/clone3_set_tid": "two lines of its children come in another order",
     "filesystems/epoll/epoll_wakeup_test": "does not end in time on a loaded host",
     "ipc/msgque": "no /proc/sys/kernel/msg_next_id",
-    "mincore/mincore_selftest": "mincore(2) counts the pages of tmpfs that fallocate() gave and nobody touched",
     "prctl/disable-tsc-on-off-stress-test": "does not end in time on a loaded host",
     "prctl/disable-tsc-ctxt-sw-stress-test": "does not end in time on a loaded host", "perf_events/mmap": "ends by its alarm, which a loaded host does not reach",
     "timens/gettime_perf": "does not end in time on a loaded host",
