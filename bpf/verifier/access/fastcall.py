@@ -41,6 +41,8 @@ _NOP: Final = Insn(BPF_JMP | BPF_JA)
 
 def mark_patterns(env: Env) -> None:
     """Find the calls with stores before and loads behind them."""
+    if not any([insn.code == BPF_JMP | BPF_CALL for insn in env.insns]):
+        return
     targets = _jump_targets(env.insns)
     for subprog, behind in zip(env.subprogs, env.subprogs[1:]):
         body = range(subprog.start, behind.start)

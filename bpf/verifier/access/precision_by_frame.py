@@ -89,7 +89,7 @@ def collect_linked(env: Env, state: VerifierState, ids: list[int]) -> tuple[Link
             at = env.insn_idx if last else state.frames[frameno + 1].callsite
             live = env.flow.live_registers(at) if env.flow is not None else -1
             places: list[tuple[bool, int, Reg]] = [
-                (True, i, reg) for i, reg in enumerate(frame.regs[:BPF_REG_FP]) if live >> i & 1
+                (True, i, reg) for i, reg in enumerate(frame.regs[:BPF_REG_FP]) if reg.value.id and live >> i & 1
             ]
             places += [(False, i, slot) for i, slot in enumerate(frame.stack) if slot.is_spilled_reg]
             for is_reg, i, reg in places:

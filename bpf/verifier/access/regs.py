@@ -76,9 +76,8 @@ def check_src(env: Env, regno: int) -> None:
     if wide:
         if reg.subreg_def:
             mark_insn_zext(env, reg)
-        mark_reg_read(env, reg, reg.parent, REG_LIVE_READ64)
-    else:
-        mark_reg_read(env, reg, reg.parent, REG_LIVE_READ32)
+    if reg.parent is not None:
+        mark_reg_read(env, reg, reg.parent, REG_LIVE_READ64 if wide else REG_LIVE_READ32)
 
 
 def check_dst(env: Env, regno: int) -> Reg:

@@ -353,6 +353,26 @@ def _refine_less(a: Value, b: Value, circle: Circle, op: int) -> None:
 
 def apply(op: int, d: Value, s: Value, alu32: bool) -> bool:
     """d = d op s, for an operand that scalar.is_tracked(): adjust_scalar_min_max_vals()."""
+    found = _applied(op, d.known, s.known, alu32)
+    if found is None:
+        return False
+    known, same = found
+    d.know(known)
+    if not same:
+        d.clear_identity()
+    return True
+
+
+@lru_cache(maxsize=1 << 13)
+def _applied(op: int, a: Known, b: Known, alu32: bool) -> tuple[Known, bool] | None:
+    """What `a op b` is, and whether it is still somebody's copy; None where nothing is known of it."""
+    d, s = UNKNOWN.with_id(1), UNKNOWN.copy()
+    d.know(a)
+    s.know(b)
+    return (d.known, bool(d.id)) if _apply(op, d, s, alu32) else None
+
+
+def _apply(op: int, d: Value, s: Value, alu32: bool) -> bool:
     if op in (BPF_ADD, BPF_SUB):
         _add(d, s, op == BPF_SUB)
     elif op == BPF_MUL:

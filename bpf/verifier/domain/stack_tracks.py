@@ -72,12 +72,13 @@ Slots = dict[int, Track]  # slot -> what is spilled there; others hold no pointe
 
 
 class Point:
-    """Registers and slots before one instruction."""
+    """Registers and slots before one instruction; which registers hold pointers, as bits."""
 
-    __slots__ = ("regs", "slots")
+    __slots__ = ("held", "regs", "slots")
 
-    def __init__(self, regs: list[Track], slots: Slots) -> None:
+    def __init__(self, regs: list[Track], slots: Slots, held: int | None = None) -> None:
         self.regs, self.slots = regs, slots
+        self.held = sum(1 << regno for regno, track in enumerate(regs) if track) if held is None else held
 
 
 class Instance:

@@ -14,17 +14,16 @@ from arch.abi.errno import EFAULT
 from bpf.verifier.domain.state import VerifierState
 from bpf.verifier.env import Env
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
+from bpf.verifier.paths.flow import Graph
 
 _ROUNDS: Final = 64
 
 
-def components(env: Env, successors: list[tuple[int, ...]]) -> list[int]:
+def components(env: Env, graph: Graph) -> list[int]:
     """For each instruction the number of its loop; 0: it is in none.  A call that calls back is a loop by itself."""
-    insns = env.insns
-    if all(there > here for here, after in enumerate(successors) for there in after) and not any(
-        aux.calls_callback for aux in env.aux
-    ):
-        return [0] * len(insns)  # nothing ever comes back
+    insns, successors = env.insns, graph.following
+    if not graph.comes_back and not any([aux.calls_callback for aux in env.aux]):
+        return [0] * len(insns)
     before = [0] * len(insns)
     low = [0] * len(insns)
     scc = [0] * len(insns)
@@ -79,15 +78,18 @@ class _Visit:
 class Loops:
     """The loops of one program, and who is in them."""
 
-    def __init__(self, env: Env, successors: list[tuple[int, ...]]) -> None:
+    def __init__(self, env: Env, graph: Graph) -> None:
         self.env = env
-        self.scc = components(env, successors)
+        self.scc = components(env, graph)
+        self._none = not any(self.scc)
         self.tell = env.verbose if env.level & BPF_LOG_LEVEL2 else None
         self.visits: dict[Callchain, _Visit] = {}
         self.waiting = 0  # backedges
 
     def _callchain(self, state: VerifierState) -> Callchain | None:
         """The calls that lead into the outermost loop, and the loop."""
+        if self._none:
+            return None
         calls: list[int] = []
         for number in range(len(state.frames)):
             last = number == len(state.frames) - 1
@@ -130,6 +132,8 @@ class Loops:
 
     def leave(self, state: VerifierState, propagate: Callable[[VerifierState, VerifierState], bool]) -> None:
         """All paths from a checkpoint are walked; if it was its loop's first, the loop is settled: maybe_exit_scc()."""
+        if self._none:
+            return
         chain = self._callchain(state)
         visit = self.visits.get(chain) if chain is not None else None
         if (

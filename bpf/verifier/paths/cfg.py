@@ -37,7 +37,7 @@ from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.may_goto import MAY_GOTO
 
 _CALL: Final = BPF_JMP | BPF_CALL
-_NAMES: Final = (_CALL, BPF_LD_IMM64)  # what may name a function
+NAMES: Final = (_CALL, BPF_LD_IMM64)  # what may name a function
 _LAST: Final = (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA)  # how a function may end
 
 
@@ -63,7 +63,7 @@ def add_subprogs_and_kfuncs(env: Env) -> None:
     """Find all functions, and all kernel functions that are called."""
     starts = {0}
     for i, insn in enumerate(env.insns):
-        if insn.code not in _NAMES:
+        if insn.code not in NAMES:
             continue
         calls_subprog = is_pseudo_call(insn) or (is_pseudo_func(insn) and env.rules.callbacks)
         if not calls_subprog and not (is_pseudo_kfunc_call(insn) and env.rules.kfunc):
@@ -347,7 +347,7 @@ def _next_callee(env: Env, number: int, i: int, callers: Iterable[int]) -> tuple
         if in_callback and env.kfunc_name(insn) == THROW:
             where = f"cannot be called from callback subprog {number}"
             env.reject(EINVAL, f"bpf_throw kfunc (insn {i - 1}) {where}")
-        if insn.code not in _NAMES or (not is_pseudo_call(insn) and not is_pseudo_func(insn)):
+        if insn.code not in NAMES or (not is_pseudo_call(insn) and not is_pseudo_func(insn)):
             continue
         callee = env.find_subprog(i + insn.imm)
         if callee < 0:

@@ -5,6 +5,8 @@ check_insn_fields() of kernel/bpf/verifier.c, Linux 7.2; before, the walk checks
 
 from __future__ import annotations
 
+from typing import Final
+
 from arch.abi.errno import EINVAL
 from bpf.isa.insn import (
     BPF_ABS,
@@ -41,8 +43,33 @@ from bpf.isa.insn import (
 from bpf.verifier.env import Env
 
 
+def _reserved(class_: int, from_reg: bool) -> tuple[int, int, int]:
+    """Masks of source register, offset and number: where nothing of an instruction is under them, it is as most are."""
+    if class_ in (BPF_ALU, BPF_ALU64):
+        return (0, -1, -1) if from_reg else (-1, -1, 0)
+    return (0, 0, -1) if class_ in (BPF_LDX, BPF_STX) or (class_ != BPF_ST and from_reg) else (-1, 0, 0)
+
+
+def _is_usual(insn: Insn) -> bool:
+    """Its opcode has no words or rules of its own."""
+    if insn.cls in (BPF_ALU, BPF_ALU64):
+        return insn.op not in (BPF_NEG, BPF_END)
+    if insn.cls in (BPF_JMP, BPF_JMP32):
+        return insn.op not in (BPF_CALL, BPF_JCOND, BPF_JA, BPF_EXIT)
+    return insn.cls in (BPF_LDX, BPF_STX, BPF_ST) and insn.mode == BPF_MEM
+
+
+# Most instructions are usual ones; the others are looked at one by one.
+_USUAL: Final = tuple(
+    _reserved(insn.cls, insn.src_kind == BPF_X) if _is_usual(insn) else None for insn in map(Insn, range(256))
+)
+
+
 def check_fields(env: Env, insn: Insn) -> None:
     """EINVAL, and the name of the instruction whose reserved fields are used."""
+    masks = _USUAL[insn.code]
+    if masks is not None and not (insn.src_reg & masks[0] | insn.off & masks[1] | insn.imm & masks[2]):
+        return
     text = _strange(insn)
     if text:
         env.reject(EINVAL, text)

@@ -70,7 +70,7 @@ from bpf.verifier.protos.choose import get_func_proto
 ALL_REGS: Final = 0xFFFF
 _CALLER_SAVED: Final = 0x3F
 _CALL: Final = BPF_JMP | BPF_CALL
-_NO_EDGE: Final = (BPF_CALL, BPF_EXIT)
+_JUMPS: Final = (BPF_JMP, BPF_JMP32)
 
 
 def helper_proto(env: Env, insn: Insn) -> FuncProto | None:
@@ -80,7 +80,7 @@ def helper_proto(env: Env, insn: Insn) -> FuncProto | None:
 
 def successors(insn: Insn, idx: int) -> tuple[int, ...]:
     """The instructions that may run next: bpf_insn_successors()."""
-    if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op == BPF_CALL:
+    if insn.cls not in _JUMPS or insn.op == BPF_CALL:
         return (idx + (2 if insn.code == BPF_LD_IMM64 else 1),)
     if insn.op == BPF_EXIT:
         return ()
@@ -88,27 +88,40 @@ def successors(insn: Insn, idx: int) -> tuple[int, ...]:
     return (target,) if insn.op == BPF_JA else (idx + 1, target)
 
 
-def all_successors(insns: list[Insn]) -> list[tuple[int, ...]]:
-    """Of each instruction: the analyses ask again and again."""
-    return [successors(insn, idx) for idx, insn in enumerate(insns)]
+def postorder(following: list[tuple[int, ...]], start: int, found: bytearray) -> list[int]:
+    """The instructions of one function that can be reached, each behind what was met first from it: bpf_compute_postorder().
 
-
-def postorder(following: list[tuple[int, ...]], start: int) -> list[int]:
-    """The instructions of one function that can be reached, each behind what was met first from it: bpf_compute_postorder()."""
+    `found` has of each instruction 1 once it was met, 2 once what follows it was.
+    """
     order: list[int] = []
-    seen, explored, stack = {start}, set(), [start]
+    stack = [start]
+    found[start] = 1
     while stack:
         here = stack[-1]
-        if here in explored:
+        if found[here] == 2:
             order.append(here)
             stack.pop()
             continue
-        explored.add(here)
+        found[here] = 2
         for there in following[here]:
-            if there not in seen:
+            if not found[there]:
                 stack.append(there)
-                seen.add(there)
+                found[there] = 1
     return order
+
+
+class Graph:
+    """What follows each instruction, and the instructions of each function, each behind what is reached from it."""
+
+    def __init__(self, env: Env) -> None:
+        self.following = [
+            successors(insn, idx) if insn.cls in _JUMPS or insn.code == BPF_LD_IMM64 else (idx + 1,)
+            for idx, insn in enumerate(env.insns)
+        ]
+        found = bytearray(len(env.insns))
+        self.orders = [postorder(self.following, subprog.start, found) for subprog in env.subprogs[:-1]]
+        # without a way back one look at each instruction, in such an order, tells all
+        self.comes_back = any([there <= here for here, after in enumerate(self.following) for there in after])
 
 
 # ---- constants ----
@@ -196,11 +209,22 @@ def _join(old: Registers, new: Registers) -> bool:
     return changed
 
 
-def constants(env: Env, following: list[tuple[int, ...]], orders: list[list[int]]) -> list[Registers]:
-    """For each instruction what its registers are on every path to it: bpf_compute_const_regs().
+class Constants:
+    """For each instruction what its registers are on every path to it; found out when somebody asks, which is rare."""
 
-    `orders`: postorder() of each function.
-    """
+    def __init__(self, env: Env, graph: Graph) -> None:
+        self._env, self._graph = env, graph
+        self._found: list[Registers] | None = None
+
+    def before(self, idx: int) -> Registers:
+        """Of one instruction; empty where no path comes."""
+        if self._found is None:
+            self._found = _constants(self._env, self._graph.following, self._graph.orders)
+        return self._found[idx]
+
+
+def _constants(env: Env, following: list[tuple[int, ...]], orders: list[list[int]]) -> list[Registers]:
+    """bpf_compute_const_regs(); `orders`: postorder() of each function."""
     insns = env.insns
     before: list[Registers] = [[] for _ in insns]
     order: list[int] = []
@@ -251,13 +275,38 @@ def small_number(known: Known) -> int | None:
     return known.number if known.kind == "number" and known.number <= U32_MAX else None
 
 
-def prune_dead_branches(env: Env, before: list[Registers]) -> bool:
+def _may_be_known(insns: list[Insn]) -> int:
+    """The registers that can be constants anywhere, as bits: others need no look at the paths."""
+    found, moves = 0, []
+    for insn in insns:
+        if insn.cls in (BPF_ALU, BPF_ALU64):
+            if insn.src_kind == BPF_K:
+                if insn.op == BPF_MOV or (insn.op == BPF_AND and not insn.imm):
+                    found |= 1 << insn.dst_reg
+            elif insn.op in (BPF_MOV, BPF_AND):
+                moves.append(insn)
+        elif insn.code == BPF_LD_IMM64:
+            found |= 1 << insn.dst_reg
+        elif insn.cls == BPF_LDX:
+            moves.append(insn)
+    before = -1
+    while before != found:
+        before = found
+        for insn in moves:
+            found |= (found >> insn.src_reg & 1) << insn.dst_reg
+    return found
+
+
+def prune_dead_branches(env: Env, known: Constants) -> bool:
     """Conditions that always come out the same become jumps: bpf_prune_dead_branches().  Whether there was one."""
     pruned = False
+    may_be = _may_be_known(env.insns)
     for idx, insn in enumerate(env.insns):
-        if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op not in _HOLDS:
+        if insn.cls not in _JUMPS or insn.op not in _HOLDS:
             continue
-        regs = before[idx]
+        if not may_be >> insn.dst_reg & 1 or (insn.src_kind != BPF_K and not may_be >> insn.src_reg & 1):
+            continue
+        regs = known.before(idx)
         if not regs:
             continue
         a = small_number(regs[insn.dst_reg])
@@ -275,41 +324,49 @@ def prune_dead_branches(env: Env, before: list[Registers]) -> bool:
 # ---- registers that will be read ----
 
 
-def _used_and_written(env: Env, insn: Insn) -> tuple[int, int]:
-    """Which registers an instruction reads, and which it writes, as bits."""
-    class_, dst, src = insn.cls, 1 << insn.dst_reg, 1 << insn.src_reg
-    from_reg = insn.src_kind == BPF_X
+class _Role(NamedTuple):
+    """What an opcode does with registers: those it always reads, as bits, then 1 for its operands read and written."""
+
+    always: int = 0
+    reads_dst: int = 0
+    reads_src: int = 0
+    writes_dst: int = 0
+
+
+def _role(insn: Insn) -> _Role | None:
+    """None: more than the opcode tells."""
+    class_, op, from_reg = insn.cls, insn.op, int(insn.src_kind == BPF_X)
     if class_ == BPF_LD:
-        return (0, dst) if insn.mode == BPF_IMM else (ALL_REGS, 0)
+        return _Role(writes_dst=1) if insn.mode == BPF_IMM else _Role(ALL_REGS)
     if class_ == BPF_LDX:
-        return src, dst
+        return _Role(reads_src=1, writes_dst=1)
     if class_ == BPF_ST:
-        return dst, 0
+        return _Role(reads_dst=1)
     if class_ == BPF_STX:
-        return _used_by_store(insn, dst, src)
+        return None if insn.mode == BPF_ATOMIC else _Role(reads_dst=1, reads_src=1)
     if class_ in (BPF_ALU, BPF_ALU64):
-        if insn.op == BPF_MOV:
-            return (src if from_reg else 0), dst
-        return (dst | src if from_reg and insn.op != BPF_END else dst), dst
-    if insn.op == BPF_JA:
-        return (dst if from_reg else 0), 0
-    if insn.op == BPF_JCOND:
-        return 0, 0
-    if insn.op == BPF_EXIT:
-        return 1, 0
-    if insn.op == BPF_CALL:
-        return _used_by_call(env, insn), _CALLER_SAVED
-    return (dst | src if from_reg else dst), 0
+        if op == BPF_MOV:
+            return _Role(reads_src=from_reg, writes_dst=1)
+        return _Role(reads_dst=1, reads_src=from_reg and int(op != BPF_END), writes_dst=1)
+    if op in (BPF_JA, BPF_JCOND):
+        return _Role(reads_dst=from_reg and int(op == BPF_JA))
+    if op == BPF_EXIT:
+        return _Role(1)
+    return None if op == BPF_CALL else _Role(reads_dst=1, reads_src=from_reg)
 
 
-def _used_by_store(insn: Insn, dst: int, src: int) -> tuple[int, int]:
-    if insn.mode == BPF_ATOMIC and insn.imm == BPF_LOAD_ACQ:
+_ROLES: Final = tuple(map(_role, map(Insn, range(256))))
+
+
+def _used_by_atomic(insn: Insn) -> tuple[int, int]:
+    dst, src = 1 << insn.dst_reg, 1 << insn.src_reg
+    if insn.imm == BPF_LOAD_ACQ:
         return src, dst
-    if insn.mode == BPF_ATOMIC and insn.imm == BPF_STORE_REL:
+    if insn.imm == BPF_STORE_REL:
         return dst | src, 0
-    if insn.mode == BPF_ATOMIC and insn.imm == BPF_CMPXCHG:
+    if insn.imm == BPF_CMPXCHG:
         return 1 | dst | src, 1
-    return dst | src, src if insn.mode == BPF_ATOMIC and insn.imm & BPF_FETCH else 0
+    return dst | src, src if insn.imm & BPF_FETCH else 0
 
 
 def _used_by_call(env: Env, insn: Insn) -> int:
@@ -326,15 +383,25 @@ def _used_by_call(env: Env, insn: Insn) -> int:
 
 def used_and_written(env: Env) -> list[tuple[int, int]]:
     """For each instruction the registers it reads and those it writes, as bits: compute_insn_live_regs()."""
-    return [_used_and_written(env, insn) for insn in env.insns]
+    effects = []
+    for insn in env.insns:
+        role = _ROLES[insn.code]
+        if role is not None:
+            always, reads_dst, reads_src, writes_dst = role
+            dst = insn.dst_reg
+            effects.append((always | reads_dst << dst | reads_src << insn.src_reg, writes_dst << dst))
+        elif insn.cls == BPF_STX:
+            effects.append(_used_by_atomic(insn))
+        else:
+            effects.append((_used_by_call(env, insn), _CALLER_SAVED))
+    return effects
 
 
-def live_registers(
-    following: list[tuple[int, ...]], orders: list[list[int]], effects: list[tuple[int, int]]
-) -> list[int]:
+def live_registers(graph: Graph, effects: list[tuple[int, int]]) -> list[int]:
     """For each instruction the registers that may be read from there on: bpf_compute_live_registers()."""
+    following = graph.following
     live = [0] * len(following)
-    order = [idx for one in orders for idx in one]
+    order = [idx for one in graph.orders for idx in one]
     changed = True
     while changed:
         changed = False
@@ -346,5 +413,5 @@ def live_registers(
             now = after & ~written | used
             if now != live[idx]:
                 live[idx] = now
-                changed = True
+                changed = graph.comes_back
     return live

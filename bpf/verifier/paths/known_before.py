@@ -6,6 +6,7 @@ clean_verifier_state(), update_peak_states() of kernel/bpf/states.c, Linux 7.2.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from arch.abi.errno import EINVAL
 from bpf.isa.insn import BPF_REG_FP
@@ -29,12 +30,11 @@ from bpf.verifier.env import Env
 from bpf.verifier.lines.liveness import LivenessLines, tell_order
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.backedges import Loops
-from bpf.verifier.paths.cfg import is_pseudo_call, is_pseudo_func
+from bpf.verifier.paths.cfg import NAMES, is_pseudo_call, is_pseudo_func
 from bpf.verifier.paths.flow import (
-    all_successors,
-    constants,
+    Constants,
+    Graph,
     live_registers,
-    postorder,
     prune_dead_branches,
     used_and_written,
 )
@@ -77,30 +77,30 @@ def _callees(env: Env, order: list[int]) -> Iterator[tuple[int, bool]]:
     """The functions that one calls or names, and whether it only names them."""
     for idx in order:
         insn = env.insns[idx]
-        if is_pseudo_call(insn) or is_pseudo_func(insn):
+        if insn.code in NAMES and (is_pseudo_call(insn) or is_pseudo_func(insn)):
             yield env.find_subprog(idx + insn.imm + 1), is_pseudo_func(insn)
-
-
-def _graph(env: Env) -> tuple[list[tuple[int, ...]], list[list[int]]]:
-    """What follows each instruction, and those of each function, each behind what is reached from it."""
-    following = all_successors(env.insns)
-    return following, [postorder(following, subprog.start) for subprog in env.subprogs[:-1]]
 
 
 def analyse(env: Env) -> None:
     """Before the walk."""
-    following, orders = _graph(env)
-    known = constants(env, following, orders)
+    graph = Graph(env)
+    known = Constants(env, graph)
     if prune_dead_branches(env, known):
-        following, orders = _graph(env)
-    order = callers_last(env, orders)
-    loops = Loops(env, following)
+        graph = Graph(env)
+    order = callers_last(env, graph.orders)
+    loops = Loops(env, graph)
     effects = used_and_written(env)
-    stack = StackLiveness(env, known, order, following, orders)
-    live = live_registers(following, orders, effects)
+    stack = StackLiveness(env, known, order, graph, effects)
+    live = live_registers(graph, effects)
     if env.level & BPF_LOG_LEVEL2:
         LivenessLines(env).registers(live, loops.scc)
     env.flow = Flow(env, loops, stack, live)
+
+
+@lru_cache(maxsize=1 << BPF_REG_FP)
+def _dead(live: int) -> tuple[int, ...]:
+    """The registers that nobody reads, where those as bits are read."""
+    return tuple(regno for regno in range(BPF_REG_FP) if not live >> regno & 1)
 
 
 class Flow:
@@ -108,8 +108,6 @@ class Flow:
 
     def __init__(self, env: Env, loops: Loops, stack: StackLiveness, live: list[int]) -> None:
         self.env, self.stack, self.live = env, stack, live
-        named = {mask: [regno for regno in range(BPF_REG_FP) if not mask >> regno & 1] for mask in set(live)}
-        self._dead = [named[mask] for mask in live]  # the registers that nobody reads from here on
         self.loops: LoopFace = loops
         self.explored = 0
         self._put_aside: set[int] = set()  # checkpoints that nothing is compared with but that paths come from
@@ -126,7 +124,7 @@ class Flow:
         for number, frame in enumerate(frames):
             last = number == len(frames) - 1
             regs = frame.regs
-            for regno in self._dead[insn_idx if last else frames[number + 1].callsite]:
+            for regno in _dead(self.live[insn_idx if last else frames[number + 1].callsite]):
                 if regs[regno].value is not UNREADABLE:
                     mark_not_init(self.env, regs[regno])
             if frame.stack:
@@ -152,7 +150,7 @@ class Flow:
 
     def walked(self, state: VerifierState) -> None:
         """All paths below a checkpoint are walked."""
-        if not self.loops.is_unsettled(state):
+        if self._put_aside and not self.loops.is_unsettled(state):
             self._put_aside.discard(id(state))
 
 

@@ -480,6 +480,13 @@ def _checkpoint(env: Env, cur: VerifierState, insn_idx: int) -> VerifierState:
     cur.dfs_depth = new.dfs_depth + 1
     cur.first_insn_idx = insn_idx
     cur.jmp_history = []
+    if env.flow is None:
+        _descend(cur, new)
+    return new
+
+
+def _descend(cur: VerifierState, new: VerifierState) -> None:
+    """What is read from here on is read of the checkpoint's registers: before 6.18 it is the walk that finds out."""
     for number, (frame, new_frame) in enumerate(zip(cur.frames, new.frames)):
         first = BPF_REG_6 if number < cur.curframe else 0
         for regno in range(BPF_REG_FP):
@@ -490,4 +497,3 @@ def _checkpoint(env: Env, cur: VerifierState, insn_idx: int) -> VerifierState:
         for slot, new_slot in zip(frame.stack, new_frame.stack):
             slot.live = REG_LIVE_NONE
             slot.parent = new_slot
-    return new

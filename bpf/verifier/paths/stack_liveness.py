@@ -56,7 +56,7 @@ from bpf.verifier.domain.state import MAX_BPF_STACK, VerifierState
 from bpf.verifier.env import Env
 from bpf.verifier.lines.liveness import LivenessLines
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
-from bpf.verifier.paths.flow import Registers, helper_proto
+from bpf.verifier.paths.flow import Constants, Graph, helper_proto
 from bpf.verifier.paths.stack_bytes import stack_bytes
 
 _EVERYTHING: Final = (1 << 128) - 1  # halves of a frame's slots
@@ -86,12 +86,17 @@ class StackLiveness:
     def __init__(
         self,
         env: Env,
-        constants: list[Registers],
+        constants: Constants,
         callers_last: list[int],
-        following: list[tuple[int, ...]],
-        orders: list[list[int]],
+        graph: Graph,
+        effects: list[tuple[int, int]],
     ) -> None:
-        self.env, self.constants, self.following, self.orders = env, constants, following, orders
+        self.env, self.constants, self.graph = env, constants, graph
+        self.following, self.orders = graph.following, graph.orders
+        self.effects = effects
+        self.touched = [
+            used | written for used, written in effects
+        ]  # most instructions touch no register with a pointer
         self.lines = LivenessLines(env) if env.level & BPF_LOG_LEVEL2 else None
         self.instances: dict[tuple[int, int], Instance] = {}
         self.calls = 0
@@ -150,7 +155,7 @@ class StackLiveness:
         points = self._follow(again, entry, callsites)
         self.analysed.add(again.subprog)
         for idx in self.orders[again.subprog]:
-            if idx in points:
+            if self.env.insns[idx].code == _CALL and idx in points:
                 self._analyse_call(again, idx, points[idx], callsites)
         if again is not instance:
             instance.merge(again)
@@ -165,8 +170,8 @@ class StackLiveness:
         elif self.env.aux[idx].calls_callback:
             kfunc = self.env.kfunc_name(insn)
             func_reg, given_reg, gets_reg = _KFUNC_CALLBACK if kfunc else _CALLBACKS[insn.imm]
-            known = self.constants[idx][func_reg]
-            if known is None or known.kind != "function":
+            known = self.constants.before(idx)[func_reg]
+            if known.kind != "function":
                 if given_reg and point.regs[given_reg]:
                     for frame in range(caller.depth + 1):
                         caller.read(frame, idx, _EVERYTHING)
@@ -197,6 +202,8 @@ class StackLiveness:
             while changed:
                 changed = False
                 for idx, after in following:
+                    if not live and idx not in reads:
+                        continue
                     mask = 0
                     for there in after:
                         mask |= live.get(there, 0)
@@ -204,7 +211,7 @@ class StackLiveness:
                         mask = mask & ~writes.get(idx, 0) | reads.get(idx, 0)
                     if after and mask != live.get(idx, 0):
                         live[idx] = mask
-                        changed = True
+                        changed = self.graph.comes_back
 
     # ---- forward: where pointers into the stack are ----
 
@@ -213,7 +220,7 @@ class StackLiveness:
         regs: list[Track] = list(entry) if entry is not None else [NO_POINTER] * MAX_BPF_REG
         regs[BPF_REG_FP] = instance.depth, (0,)
         points = {subprog.start: Point(regs, {})}
-        order = self.orders[instance.subprog][::-1]
+        order, following, touched = self.orders[instance.subprog][::-1], self.following, self.touched
         if self.lines is not None:
             self.lines.analyzing(instance.subprog, instance.depth)
         news, changed = {subprog.start}, True
@@ -227,35 +234,55 @@ class StackLiveness:
                     continue
                 news.discard(idx)
                 after = point
-                if _may_move_pointers(insns[idx], point.regs):
-                    after = Point(point.regs[:], dict(point.slots))
-                    self._step(insns[idx], after, instance.depth, callsites)
+                if touched[idx] & point.held:
+                    after = self._after(idx, point, instance.depth, callsites)
                 if self.lines is not None:
                     self.lines.changed(idx, point, after)
-                for there in self.following[idx]:
-                    if self._arrive(points, idx, there, after):
-                        news.add(there)
-                        changed = True
+                for there in following[idx]:
+                    if there not in points and not after.slots:
+                        points[there] = after
+                    elif not self._arrive(points, idx, there, after):
+                        continue
+                    news.add(there)
+                    changed = self.graph.comes_back or self.lines is not None
         for idx in order:
             insn = insns[idx]
-            if (insn.cls in _MEMORY or insn.code == _CALL) and idx in points:
-                self._note_accesses(instance, idx, points[idx])
+            if insn.cls in _MEMORY:
+                if idx in points and touched[idx] & points[idx].held:
+                    self._note_access(instance, idx, points[idx])
+            elif insn.code == _CALL and idx in points:
+                self._note_call(instance, idx, points[idx])
         if self.lines is not None:
             self.lines.pointers(instance.subprog, points)
         return points
+
+    def _after(self, idx: int, point: Point, depth: int, callsites: list[int]) -> Point:
+        """Where pointers are behind an instruction that touches one; the same point if none has moved."""
+        insn = self.env.insns[idx]
+        _, written = self.effects[idx]
+        if not written and not point.slots and (insn.cls == BPF_ST or not point.regs[insn.src_reg]):
+            return point  # nothing to put anywhere, and nothing there
+        regs, slots = point.regs[:], point.slots.copy()
+        self._step(insn, regs, slots, depth, callsites)
+        held = point.held & ~written
+        if regs[insn.dst_reg]:
+            held |= written & 1 << insn.dst_reg
+        return Point(regs, slots, held)
 
     def _arrive(self, points: dict[int, Point], idx: int, there: int, after: Point) -> bool:
         """A path comes to an instruction; whether that is news.  Points that stand somewhere are never changed, so that several may be one."""
         known = points.get(there)
         if known is None:
-            slots: Slots = {slot: track for slot, track in after.slots.items() if track}
-            points[there] = after if len(slots) == len(after.slots) else Point(after.regs, slots)
+            if all(after.slots.values()):
+                points[there] = after
+            else:
+                points[there] = Point(after.regs, {slot: track for slot, track in after.slots.items() if track})
             return True
         if known is after:
             return False
         if known.regs == after.regs and known.slots == after.slots:
             return False
-        slots = {}
+        slots: Slots = {}
         for slot in known.slots.keys() | after.slots.keys():
             track = join(known.slots.get(slot, NO_POINTER), after.slots.get(slot, NO_POINTER))
             if track:
@@ -268,9 +295,9 @@ class StackLiveness:
         points[there] = both
         return True
 
-    def _step(self, insn: Insn, at: Point, depth: int, callsites: list[int]) -> None:
+    def _step(self, insn: Insn, regs: list[Track], slots: Slots, depth: int, callsites: list[int]) -> None:
         """What an instruction does to pointers: arg_track_xfer()."""
-        class_, regs = insn.cls, at.regs
+        class_ = insn.cls
         if class_ == BPF_ALU64:
             regs[insn.dst_reg] = _alu_result(insn, regs)
         elif class_ == BPF_ALU or insn.code == BPF_LD_IMM64:
@@ -278,49 +305,50 @@ class StackLiveness:
         elif insn.code == _CALL:
             regs[:6] = [NO_POINTER] * 6
         elif class_ == BPF_LDX:
-            regs[insn.dst_reg] = self._filled(insn, at, depth, callsites)
+            regs[insn.dst_reg] = self._filled(insn, regs, slots, depth, callsites)
         elif class_ == BPF_STX:
             local = _may_be_local(insn.dst_reg, regs[insn.dst_reg], depth)
             if insn.mode == BPF_MEM and local:
-                _spill(insn, at)
+                _spill(insn, regs, slots)
             elif insn.mode == BPF_ATOMIC:
                 if local and insn.imm != BPF_LOAD_ACQ:
-                    _overwrite(insn, at)
+                    _overwrite(insn, regs[insn.dst_reg], slots)
                 if insn.imm == BPF_LOAD_ACQ:
                     regs[insn.dst_reg] = NO_POINTER
                 elif insn.imm & BPF_FETCH and insn.imm != BPF_STORE_REL:
                     regs[BPF_REG_0 if insn.imm == BPF_CMPXCHG else insn.src_reg] = NO_POINTER
         elif class_ == BPF_ST and _may_be_local(insn.dst_reg, regs[insn.dst_reg], depth):
-            _overwrite(insn, at)
+            _overwrite(insn, regs[insn.dst_reg], slots)
 
-    def _filled(self, insn: Insn, at: Point, depth: int, callsites: list[int]) -> Track:
-        src = at.regs[insn.src_reg]
+    def _filled(self, insn: Insn, regs: list[Track], slots: Slots, depth: int, callsites: list[int]) -> Track:
+        src = regs[insn.src_reg]
         if SIZE_BYTES[insn.size] != 8 or insn.mode != BPF_MEM:
             return NO_POINTER
         if _may_be_local(insn.src_reg, src, depth):
-            return _fill(insn, src, at.slots, depth)
+            return _fill(insn, src, slots, depth)
         if src and 0 <= src[0] < depth:
             return _fill(insn, src, self.at_calls[callsites[src[0]]], src[0])
         return src if src and src[0] == SOME_FRAME else NO_POINTER
 
     # ---- what instructions read and write ----
 
-    def _note_accesses(self, instance: Instance, idx: int, point: Point) -> None:
+    def _note_access(self, instance: Instance, idx: int, point: Point) -> None:
         insn = self.env.insns[idx]
-        class_ = insn.cls
-        if class_ in _MEMORY:
-            size: int = SIZE_BYTES[insn.size]
-            atomic = class_ == BPF_STX and insn.mode == BPF_ATOMIC
-            loads = class_ == BPF_LDX or (atomic and insn.imm == BPF_LOAD_ACQ)
-            reads = loads or (atomic and insn.imm != BPF_STORE_REL)
-            track = moved(point.regs[insn.src_reg if loads else insn.dst_reg], insn.off)
-            self._note(instance, idx, track, size if reads else -size)
-        elif insn.code == _CALL and insn.src_reg != BPF_PSEUDO_CALL:
+        atomic = insn.cls == BPF_STX and insn.mode == BPF_ATOMIC
+        loads = insn.cls == BPF_LDX or (atomic and insn.imm == BPF_LOAD_ACQ)
+        reads = loads or (atomic and insn.imm != BPF_STORE_REL)
+        track = moved(point.regs[insn.src_reg if loads else insn.dst_reg], insn.off)
+        size: int = SIZE_BYTES[insn.size]
+        self._note(instance, idx, track, size if reads else -size)
+
+    def _note_call(self, instance: Instance, idx: int, point: Point) -> None:
+        insn = self.env.insns[idx]
+        if insn.src_reg != BPF_PSEUDO_CALL:
             for arg in range(self._parameters(insn)):
                 track = point.regs[arg + 1]
                 if track:
-                    self._note(instance, idx, track, stack_bytes(self.env, insn, arg, self.constants[idx]))
-        if (insn.code == _CALL and insn.src_reg == BPF_PSEUDO_CALL) or self.env.aux[idx].calls_callback:
+                    self._note(instance, idx, track, stack_bytes(self.env, insn, arg, self.constants.before(idx)))
+        if insn.src_reg == BPF_PSEUDO_CALL or self.env.aux[idx].calls_callback:
             self.at_calls[idx] = point.slots
 
     def _parameters(self, insn: Insn) -> int:
@@ -344,19 +372,6 @@ class StackLiveness:
         elif reads or len(track[1]) == 1:
             for off in track[1]:
                 _note_at(instance, idx, track[0], off, size)
-
-
-def _may_move_pointers(insn: Insn, regs: list[Track]) -> bool:
-    """Whether _step() can change anything: most instructions have to do with no pointer into the stack."""
-    class_ = insn.cls
-    if class_ in _JUMPS:
-        return insn.code == _CALL
-    if class_ in (BPF_ALU, BPF_ALU64, BPF_LDX):
-        other = insn.src_kind != BPF_K or class_ == BPF_LDX
-        if insn.src_reg == BPF_REG_FP and other:
-            return True
-        return regs[insn.dst_reg] != NO_POINTER or (other and regs[insn.src_reg] != NO_POINTER)
-    return True
 
 
 def _alu_result(insn: Insn, regs: list[Track]) -> Track:
@@ -395,32 +410,32 @@ def _fill(insn: Insn, src: Track, slots: Slots, depth: int) -> Track:
     return result if offsets else lost
 
 
-def _spill(insn: Insn, at: Point) -> None:
+def _spill(insn: Insn, regs: list[Track], slots: Slots) -> None:
     """A store that may put a pointer into slots."""
-    new = at.regs[insn.src_reg] if SIZE_BYTES[insn.size] == 8 else NO_POINTER
-    dst = at.regs[insn.dst_reg]
+    new = regs[insn.src_reg] if SIZE_BYTES[insn.size] == 8 else NO_POINTER
+    dst = regs[insn.dst_reg]
     offsets = (0,) if insn.dst_reg == BPF_REG_FP else dst[1] if dst and dst[0] >= 0 else ()
     if not offsets:
         for slot in range(MAX_BPF_STACK // 8):
-            at.slots[slot] = join(at.slots.get(slot, NO_POINTER), new)
+            slots[slot] = join(slots.get(slot, NO_POINTER), new)
         return
     for off in offsets:
         place = _slot_of(off + insn.off)
         if place is not None:
-            at.slots[place] = new if len(offsets) == 1 else join(at.slots.get(place, NO_POINTER), new)
+            slots[place] = new if len(offsets) == 1 else join(slots.get(place, NO_POINTER), new)
 
 
-def _overwrite(insn: Insn, at: Point) -> None:
+def _overwrite(insn: Insn, dst: Track, slots: Slots) -> None:
     """A store of something else over slots."""
-    dst, size = at.regs[insn.dst_reg], SIZE_BYTES[insn.size]
+    size = SIZE_BYTES[insn.size]
     offsets = (0,) if insn.dst_reg == BPF_REG_FP else dst[1] if dst and dst[0] >= 0 else ()
-    for slot in list(at.slots):
+    for slot in list(slots):
         low = -8 * (slot + 1)
         if not offsets:
-            at.slots[slot] = join(at.slots[slot], NO_POINTER)
+            slots[slot] = join(slots[slot], NO_POINTER)
         for off in offsets:
             if low < off + insn.off + size and low + 8 > off + insn.off:
-                at.slots[slot] = NO_POINTER if len(offsets) == 1 else join(at.slots[slot], NO_POINTER)
+                slots[slot] = NO_POINTER if len(offsets) == 1 else join(slots[slot], NO_POINTER)
 
 
 def _range(low: int, high: int) -> int:

@@ -57,8 +57,6 @@ def remove_nops(env: Env) -> None:
 
 def _remove_may_goto_0(env: Env) -> None:
     """Also where removing one makes the one before it jump to the next instruction."""
-    i = len(env.insns) - 1
-    while i >= 0:
-        if env.insns[i].code == MAY_GOTO and env.insns[i] == _MAY_GOTO_0:
+    for i in reversed([at for at, insn in enumerate(env.insns) if insn.code == MAY_GOTO]):
+        if env.insns[i] == _MAY_GOTO_0:
             remove_insns(env, [at == i for at in range(len(env.insns))])
-        i = min(i, len(env.insns)) - 1
