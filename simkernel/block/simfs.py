@@ -43,6 +43,7 @@ def simfs_fsync(k: BlockKernel, file: File) -> Body:
 
 SIMFS_FILE_OPERATIONS = FileOperations(
     "simfs_file_operations",
+    direct_io=None,
     read_iter="simfs_file_read_iter",
     write_iter="simfs_file_write_iter",
     llseek="generic_file_llseek",

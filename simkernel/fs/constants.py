@@ -21,6 +21,7 @@ FMODE_CAN_READ = 0x20000
 FMODE_CAN_WRITE = 0x40000
 FMODE_OPENED = 0x80000
 FMODE_CREATED = 0x100000
+FMODE_CAN_ODIRECT = 0x400000
 FMODE_NEED_UNMOUNT = 0x10000000  # the mount goes with the file, unless it was attached somewhere
 
 # inode->i_flags, include/linux/fs.h; the last is not of the kernel's inode, but of tmpfs's own flags

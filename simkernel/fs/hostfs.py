@@ -41,6 +41,7 @@ def _host_mmap(k: FsKernel, file: File, vma: Vma) -> None:
 
 HOST_FILE_OPERATIONS = FileOperations(
     "v9fs_file_operations",
+    direct_io=None,
     read_iter="generic_file_read_iter",
     write_iter="generic_file_write_iter",
     llseek="generic_file_llseek",

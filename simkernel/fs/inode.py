@@ -138,6 +138,7 @@ class FileOperations:
     iterate: bool = False  # a directory
     stream: bool = False  # stream_open(): no position at all
     nowait: str = ""  # FMODE_NOWAIT, RWF_NOWAIT is minded: since which kernel
+    direct_io: str | None = ""  # a_ops->direct_IO or FMODE_CAN_ODIRECT: since which kernel, None: always
     fasync: bool = False  # O_ASYNC: its owner can be told of changes
     splice: bool | None = None  # splice_read; None: where there is a read_iter
     setfl: Callable[[Board, File, int], None] | None = None  # check_flags

@@ -13,6 +13,7 @@ from arch.abi.fcntl import (
     AT_FDCWD,
     O_CLOEXEC,
     O_CREAT,
+    O_DIRECT,
     O_DIRECTORY,
     O_EXCL,
     O_LARGEFILE,
@@ -349,7 +350,10 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
         if ret:
             return _undo_write_access(file, inode, ret)
     ops = file.f_op
+    direct = ops.direct_io != "" and k.version.at_least(ops.direct_io)
     mode = file.f_mode | c.FMODE_OPENED
+    if direct and k.version.at_least("6.0"):
+        mode |= c.FMODE_CAN_ODIRECT
     if ops.llseek == "no_llseek":
         mode &= ~c.FMODE_LSEEK
     if mode & c.FMODE_READ and (ops.read or ops.read_iter):
@@ -363,7 +367,7 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
     file.f_mode = mode
     file.f_flags &= ~(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC)
     vfs.mirror.file_flags(file)
-    return 0
+    return -EINVAL if file.f_flags & O_DIRECT and not direct else 0
 
 
 def _asked(k: FsKernel, file: File) -> Steps[int]:

@@ -376,7 +376,7 @@ def _do_iter(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags:
     by_iter = ops.read_iter if direction == READ else ops.write_iter
     if by_iter is not None:
         if flags & RWF_NOWAIT:
-            if not ops.nowait or k.version.before(ops.nowait):
+            if not minds_nowait(k, file):
                 return -EOPNOTSUPP
             ready = POLLIN if direction == READ else POLLOUT
             if ops.poll is not None and not ops.poll(k, file, None) & ready:
@@ -388,6 +388,11 @@ def _do_iter(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags:
     if plain is None:
         return -EINVAL
     return (yield from loop_rw(k, plain, file_addr, segments, ppos))
+
+
+def minds_nowait(k: FsKernel, file: File) -> bool:
+    """FMODE_NOWAIT."""
+    return bool(file.f_op.nowait) and k.version.at_least(file.f_op.nowait)
 
 
 def loop_rw(k: FsKernel, function: str, file_addr: int, segments: list[tuple[int, int]], ppos: int) -> Body:

@@ -51,6 +51,7 @@ def shmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
 
 SHMEM_FILE_OPERATIONS = FileOperations(
     "shmem_file_operations",
+    direct_io="6.6",
     read_iter="shmem_file_read_iter",
     write_iter="generic_file_write_iter",
     llseek="shmem_file_llseek",

@@ -11,6 +11,7 @@ from arch.abi.errno import (
     EACCES,
     EBADFD,
     ECANCELED,
+    EEXIST,
     EINTR,
     EINVAL,
     EOPNOTSUPP,
@@ -22,6 +23,7 @@ from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
 from simkernel.fs.posix_acl import in_group
 from simkernel.fs.select import read_timespec, set_mask
+from simkernel.io_uring.op import known, there
 from simkernel.io_uring.ops import OPS, begin
 from simkernel.io_uring.register import entered_ring
 from simkernel.io_uring.request import Request
@@ -33,11 +35,6 @@ from simkernel.kernel.task import has_signal
 from simkernel.net.face import NetKernel
 
 IO_URING_C = "io_uring/io_uring.c"
-SETUP_FLAGS = (
-    abi.IORING_SETUP_CQSIZE | abi.IORING_SETUP_CLAMP | abi.IORING_SETUP_R_DISABLED | abi.IORING_SETUP_SUBMIT_ALL
-    | abi.IORING_SETUP_COOP_TASKRUN | abi.IORING_SETUP_TASKRUN_FLAG | abi.IORING_SETUP_SINGLE_ISSUER
-    | abi.IORING_SETUP_DEFER_TASKRUN | abi.IORING_SETUP_IOPOLL | abi.IORING_SETUP_SQE128 | abi.IORING_SETUP_CQE32
-)  # fmt: skip
 PARAMS_SIZE, OFFSETS_AT = 120, 40
 
 
@@ -65,7 +62,7 @@ def sys_io_uring_setup(k: NetKernel, entries: int, params: int) -> int:
     raw = k.usercopy.copy_from_user(params, PARAMS_SIZE)
     order = "<" if k.mem.byteorder == "little" else ">"
     _, cq_entries, flags, cpu, idle, _, wq_fd, *reserved = struct.unpack(order + "10I", raw[:OFFSETS_AT])
-    if any(reserved) or flags & ~SETUP_FLAGS or not entries:
+    if any(reserved) or flags & ~known(k, abi.SETUP_FLAGS) or not entries:
         return -EINVAL
     if flags & abi.IORING_SETUP_DEFER_TASKRUN and not flags & abi.IORING_SETUP_SINGLE_ISSUER:
         return -EINVAL
@@ -88,7 +85,7 @@ def sys_io_uring_setup(k: NetKernel, entries: int, params: int) -> int:
     else:
         cq_entries = 2 * entries
     ring = Ring(k, entries, cq_entries, flags)
-    features = sum(bits for since, bits in abi.FEATURES if k.version.at_least(since))
+    features = known(k, abi.FEATURES)
     answer = struct.pack(order + "7I12x", entries, cq_entries, flags, cpu, idle, features, wq_fd)
     answer += struct.pack(order + "8IQ", abi.SQ_HEAD, abi.SQ_TAIL, abi.SQ_RING_MASK, abi.SQ_RING_ENTRIES, abi.SQ_FLAGS, abi.SQ_DROPPED, ring.array, 0, 0)  # fmt: skip
     answer += struct.pack(order + "8IQ", abi.CQ_HEAD, abi.CQ_TAIL, abi.CQ_RING_MASK, abi.CQ_RING_ENTRIES, abi.CQ_OVERFLOW, abi.CQES, abi.CQ_FLAGS, 0, 0)  # fmt: skip
@@ -107,7 +104,7 @@ def _prepare(request: Request, chain: list[Request]) -> None:
     """io_init_req() and the operation's own preparation.  EINVAL, EOPNOTSUPP."""
     ring = request.ring
     op = OPS.get(request.opcode)
-    if op is None or not request.k.version.at_least(op.since) or request.flags & ~abi.SQE_VALID_FLAGS:
+    if op is None or not there(request.k, op.since) or request.flags & ~abi.SQE_VALID_FLAGS:
         raise KernelError(EINVAL)
     if request.flags & abi.IOSQE_BUFFER_SELECT and not op.selects:
         raise KernelError(EOPNOTSUPP)
@@ -125,6 +122,8 @@ def _prepare(request: Request, chain: list[Request]) -> None:
         request.creds = ring.personalities.get(request.personality)
         if request.creds is None:
             raise KernelError(EINVAL)
+    if op.has_file and not there(request.k, abi.FILES_TAKEN_LATE):
+        request.take_file()
     words = vars(request)
     if any(words[name] for name in op.zero):
         raise KernelError(EINVAL)
@@ -151,7 +150,12 @@ def _queue(chain: list[Request]) -> Steps[None]:
     """io_queue_sqe(): begin a chain, or keep it until all before it are done (`yield from`)."""
     head = _tie(chain)
     ring = head.ring
-    if ring.deferred or (ring.pending and any(request.flags & abi.IOSQE_IO_DRAIN for request in chain)):
+    drains = [request for request in chain if request.flags & abi.IOSQE_IO_DRAIN]
+    head.drains = bool(drains) or ring.drain_next
+    ring.drain_next = any(
+        request is not chain[0] for request in drains
+    )  # io_init_req_drain(): then what follows the chain, too
+    if ring.deferred or ring.need_defer(head):
         ring.deferred.append(head)
         return
     yield from head.run()
@@ -232,7 +236,7 @@ def _extended(k: NetKernel, flags: int, argp: int, argsz: int) -> tuple[int, int
 def sys_io_uring_enter(
     k: NetKernel, fd: int, to_submit: int, min_complete: int, flags: int, argp: int, argsz: int
 ) -> Body:
-    """Submit, then wait; how many were submitted.  EINVAL, EBADF, EOPNOTSUPP, EBADFD, EINTR, ETIME."""
+    """Submit, then wait; how many were submitted.  EINVAL, EBADF, EOPNOTSUPP, EBADFD, EEXIST, EINTR, ETIME."""
     known = (
         abi.IORING_ENTER_GETEVENTS
         | abi.IORING_ENTER_SQ_WAKEUP
@@ -246,6 +250,8 @@ def sys_io_uring_enter(
     file, ring = entered_ring(k, fd, bool(flags & abi.IORING_ENTER_REGISTERED_RING))
     if ring.flags & abi.IORING_SETUP_R_DISABLED:
         return -EBADFD
+    if ring.submitter is not None and ring.submitter is not k.current and (to_submit or ring.defers):
+        return -EEXIST
     file.get()
     ctx = k.mem.alloc(64)
     k.vfs.objects[ctx] = ring

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from arch.abi import io_uring as abi
-from arch.abi.errno import EAGAIN, EFAULT, EINPROGRESS, ENOTSOCK, EOPNOTSUPP
-from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.errno import EAGAIN, EFAULT, EINPROGRESS, EINVAL, ENOTSOCK, EOPNOTSUPP
 from arch.abi.socket import AF_INET, AF_INET6, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITALL, SOCK_CLOEXEC, SOCK_NONBLOCK
 from arch.errors import KernelError
-from simkernel.io_uring.op import IN, OUT, Op, not_waiting, refuse, result_or_later
+from simkernel.io_uring.op import IN, OUT, Op, known, not_waiting, refuse, result_or_later
 from simkernel.io_uring.request import PENDING, Request
 from simkernel.io_uring.rsrc import into_slot, numbered
 from simkernel.kernel.body import Body
@@ -35,13 +34,13 @@ def _send(k: NetKernel, request: Request) -> Body:
     flags = request.op_flags | MSG_NOSIGNAL
     data = k.usercopy.copy_from_user(request.addr, request.len) if request.len else b""
     ret = yield from send(k, sock, data, b"", flags | MSG_DONTWAIT)
-    return result_or_later(request, ret, bool(sock.flags & O_NONBLOCK or flags & MSG_DONTWAIT), OUT)
+    return result_or_later(request, ret, bool(flags & MSG_DONTWAIT), OUT)
 
 
 def _recv(k: NetKernel, request: Request) -> Body:
     """io_recv(): once, or into one provided buffer after the other until there is nothing more."""
     sock = _socket(request)
-    always = bool(sock.flags & O_NONBLOCK or request.op_flags & MSG_DONTWAIT)
+    nowait = bool(request.op_flags & MSG_DONTWAIT)
     multi = bool(request.ioprio & abi.IORING_RECV_MULTISHOT)
     selects = bool(request.flags & abi.IOSQE_BUFFER_SELECT)
     if _polls_first(request):
@@ -52,7 +51,7 @@ def _recv(k: NetKernel, request: Request) -> Body:
         if ret <= 0 and selects:
             request.give_buffer_back()
         if not multi or ret <= 0:
-            return result_or_later(request, ret, always, IN)
+            return result_or_later(request, ret, nowait, IN)
         request.post_more(ret)
 
 
@@ -62,24 +61,29 @@ def _polls_first(request: Request) -> bool:
 
 
 def _check_send(request: Request) -> None:
-    refuse(request.ioprio & ~abi.IORING_RECVSEND_POLL_FIRST)
+    refuse(request.ioprio & ~known(request.k, abi.SEND_FLAGS))
 
 
 def _check_recv(request: Request) -> None:
     """io_recvmsg_prep().  EINVAL."""
-    refuse(request.ioprio & ~(abi.IORING_RECVSEND_POLL_FIRST | abi.IORING_RECV_MULTISHOT))
+    refuse(request.ioprio & ~known(request.k, abi.RECV_FLAGS))
     if request.ioprio & abi.IORING_RECV_MULTISHOT:
         refuse(not request.flags & abi.IOSQE_BUFFER_SELECT or request.op_flags & MSG_WAITALL)
         refuse(request.opcode == abi.IORING_OP_RECV and request.len)
 
 
 def _send_zc(k: NetKernel, request: Request) -> Body:
-    """io_send_zc(): the result, and behind it that the memory may be used again, which is told in any case."""
+    """io_send_zc()."""
+    return (yield from _zero_copy(k, request, _send))
+
+
+def _zero_copy(k: NetKernel, request: Request, sends: Callable[[NetKernel, Request], Body]) -> Body:
+    """The result, and behind it that the memory may be used again, which is told in any case."""
     sock = _socket(request)
     if sock.family not in (AF_INET, AF_INET6):
         request.notifies()
         return -EOPNOTSUPP
-    ret = yield from _send(k, request)
+    ret = yield from sends(k, request)
     if ret != PENDING:
         request.notifies()
     return ret
@@ -88,25 +92,33 @@ def _send_zc(k: NetKernel, request: Request) -> Body:
 def _check_send_zc(request: Request) -> None:
     """io_send_zc_prep().  EINVAL."""
     refuse(request.flags & abi.IOSQE_CQE_SKIP_SUCCESS)
+    if request.opcode == abi.IORING_OP_SENDMSG_ZC and (request.off or request.splice_fd_in):
+        request.notifies()  # it had its notification already
+        raise KernelError(EINVAL)
     refuse(request.ioprio & ~abi.IORING_RECVSEND_POLL_FIRST)
+
+
+def _sendmsg_zc(k: NetKernel, request: Request) -> Body:
+    """io_sendmsg_zc(): the message, as _send_zc() its bytes."""
+    return (yield from _zero_copy(k, request, _sendmsg))
 
 
 def _sendmsg(k: NetKernel, request: Request) -> Body:
     sock = _socket(request)
     ret = yield from ___sys_sendmsg(k, sock, request.addr, request.op_flags | MSG_NOSIGNAL | MSG_DONTWAIT)
-    return result_or_later(request, ret, bool((sock.flags & O_NONBLOCK) or request.op_flags & MSG_DONTWAIT), OUT)
+    return result_or_later(request, ret, bool(request.op_flags & MSG_DONTWAIT), OUT)
 
 
 def _recvmsg(k: NetKernel, request: Request) -> Body:
     """io_recvmsg(): into the message's own pieces or a provided buffer; of several, each buffer gets its message's header, too."""
     sock = _socket(request)
     flags = request.op_flags | MSG_DONTWAIT
-    always = bool(sock.flags & O_NONBLOCK or request.op_flags & MSG_DONTWAIT)
+    nowait = bool(request.op_flags & MSG_DONTWAIT)
     if _polls_first(request):
         return request.arm(IN)
     if not request.flags & abi.IOSQE_BUFFER_SELECT:
         ret = yield from ___sys_recvmsg(k, sock, request.addr, flags)
-        return result_or_later(request, ret, always, IN)
+        return result_or_later(request, ret, nowait, IN)
     fields, pieces = read_msghdr(k, request.addr)
     refuse(len(pieces) > 1)
     request.len = pieces[0][1] if pieces else 0
@@ -114,12 +126,12 @@ def _recvmsg(k: NetKernel, request: Request) -> Body:
         ret = yield from _recv_framed(k, request, sock, fields, flags)
         if ret <= 0:
             request.give_buffer_back()
-            return result_or_later(request, ret, always, IN)
+            return result_or_later(request, ret, nowait, IN)
         request.post_more(ret)
     ret = yield from ___sys_recvmsg(k, sock, request.addr, flags, [request.take_buffer()])
     if ret <= 0:
         request.give_buffer_back()
-    return result_or_later(request, ret, always, IN)
+    return result_or_later(request, ret, nowait, IN)
 
 
 def _recv_framed(k: NetKernel, request: Request, sock: Socket, fields: Mapping[str, int], flags: int) -> Body:
@@ -145,18 +157,18 @@ def _accept(k: NetKernel, request: Request) -> Body:
     refuse(not isinstance(file.private_data, Socket), ENOTSOCK)
     multi = bool(request.ioprio & abi.IORING_ACCEPT_MULTISHOT)
     while True:
-        with not_waiting(file) as always, numbered(request) as fd:
+        with not_waiting(file), numbered(request) as fd:
             ret = yield k.call("__sys_accept4", fd, request.addr, request.off, request.op_flags)
         if ret >= 0 and request.splice_fd_in:
             ret = into_slot(k, request, ret)
         if not multi or ret < 0:
-            return result_or_later(request, ret, always, IN)
+            return result_or_later(request, ret, False, IN)
         request.post_more(ret)
 
 
 def _check_accept(request: Request) -> None:
     """io_accept_prep().  EINVAL."""
-    refuse(request.ioprio & ~abi.IORING_ACCEPT_MULTISHOT)
+    refuse(request.ioprio & ~known(request.k, abi.ACCEPT_FLAGS))
     slot = request.splice_fd_in
     refuse(slot and request.op_flags & SOCK_CLOEXEC)
     refuse(slot and request.ioprio & abi.IORING_ACCEPT_MULTISHOT and slot != abi.IORING_FILE_INDEX_ALLOC)
@@ -181,9 +193,9 @@ def _connect(k: NetKernel, request: Request) -> Body:
             return -sock.sk.take_error()
         sock.sk.connecting = False
         return 0
-    with not_waiting(file) as always, numbered(request) as fd:
+    with not_waiting(file), numbered(request) as fd:
         ret = yield k.call("__sys_connect", fd, request.addr, request.off)
-    return result_or_later(request, -EAGAIN if ret == -EINPROGRESS and not always else ret, always, OUT)
+    return result_or_later(request, -EAGAIN if ret == -EINPROGRESS else ret, False, OUT)
 
 
 NET_OPS: dict[int, Op] = {
@@ -196,4 +208,5 @@ NET_OPS: dict[int, Op] = {
     abi.IORING_OP_SHUTDOWN: Op("io_shutdown", "5.11", "net.c", lambda k, r: shutdown(k, r.fd, r.len), ("off", "addr", "op_flags", "buf_index", "splice_fd_in")),
     abi.IORING_OP_SOCKET: Op("io_socket", "5.19", "net.c", _make_socket, ("addr", "op_flags", "buf_index"), _check_socket, has_file=False),
     abi.IORING_OP_SEND_ZC: Op("io_send_zc", "6.0", "net.c", _send_zc, ("buf_index",), _check_send_zc, ioprio=True),
+    abi.IORING_OP_SENDMSG_ZC: Op("io_sendmsg_zc", "6.1", "net.c", _sendmsg_zc, ("addr3", "pad", "buf_index"), _check_send_zc, ioprio=True),
 }  # fmt: skip

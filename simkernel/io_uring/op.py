@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from arch.abi import io_uring as abi
 from arch.abi.errno import EAGAIN, EINTR, EINVAL, ERESTARTNOHAND, ERESTARTSYS
 from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.limits import S32_MAX
 from arch.abi.poll import POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRNORM
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs.inode import File
@@ -35,25 +38,41 @@ class Op:
     has_file: bool = True  # its first word is a descriptor that it needs
 
 
+def there(k: NetKernel, since: str) -> bool:
+    """Whether this kernel's io_uring is of that version or later."""
+    first, until, age = abi.BACKPORTED
+    return k.version.at_least(since) or (k.version.within(first, until) and not KernelVersion.parse(age).before(since))
+
+
+def known(k: NetKernel, rows: Sequence[tuple[str, int]]) -> int:
+    """The bits that this kernel's io_uring knows, of rows (since, bits)."""
+    return sum(bits for since, bits in rows if there(k, since))
+
+
+def signed(word: int) -> int:
+    """A 32-bit word of a request that is a descriptor."""
+    return word - (1 << 32) if word > S32_MAX else word
+
+
 def refuse(condition: object, errno: int = EINVAL) -> None:
     if condition:
         raise KernelError(errno)
 
 
 @contextmanager
-def not_waiting(file: File) -> Iterator[bool]:
-    """While a request is begun its file is one that makes nobody wait; gives whether it always is."""
+def not_waiting(file: File) -> Iterator[None]:
+    """IO_URING_F_NONBLOCK: while a request is begun its file is one that makes nobody wait."""
     always = bool(file.f_flags & O_NONBLOCK)
     file.f_flags |= O_NONBLOCK
     try:
-        yield always
+        yield
     finally:
         if not always:
             file.f_flags &= ~O_NONBLOCK
 
 
-def result_or_later(request: Request, result: int, always: bool, events: int) -> int:
-    """A file that is not ready is asked again when it is."""
-    if result != -EAGAIN or always:
+def result_or_later(request: Request, result: int, nowait: bool, events: int) -> int:
+    """A file that is not ready is asked again when it is, unless the request forbids it (REQ_F_NOWAIT)."""
+    if result != -EAGAIN or nowait:
         return -EINTR if result in (-ERESTARTSYS, -ERESTARTNOHAND) else result
     return request.arm(events)

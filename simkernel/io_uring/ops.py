@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from arch.abi import io_uring as abi
 from arch.abi.errno import EBADF, EBADFD, EFAULT, EOPNOTSUPP
-from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_NONBLOCK
+from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_NONBLOCK, RWF_NOWAIT
 from arch.abi.internal import READ, WRITE
 from simkernel.fs import constants as c
 from simkernel.fs.aio import RWF_SUPPORTED
@@ -20,7 +20,7 @@ from simkernel.fs.inode import File, Path
 from simkernel.fs.namei_calls import sys_linkat, sys_mkdirat, sys_symlinkat, sys_unlinkat
 from simkernel.fs.open import sys_openat, sys_openat2
 from simkernel.fs.open_walk import get_path_name
-from simkernel.fs.read_write import ScratchPos, loop_rw, sync_iter, verify_area
+from simkernel.fs.read_write import ScratchPos, loop_rw, minds_nowait, sync_iter, verify_area
 from simkernel.fs.rename import sys_renameat2
 from simkernel.fs.select import vfs_poll
 from simkernel.fs.splice import sys_splice, sys_tee
@@ -29,7 +29,7 @@ from simkernel.fs.truncate import sys_sync_file_range
 from simkernel.fs.uio import import_iovec
 from simkernel.fs.xattr import XATTR_CREATE, XATTR_REPLACE, getxattr, setxattr
 from simkernel.io_uring.net import NET_OPS
-from simkernel.io_uring.op import IN, OUT, Op, not_waiting, refuse, result_or_later
+from simkernel.io_uring.op import IN, OUT, Op, not_waiting, refuse, result_or_later, signed, there
 from simkernel.io_uring.request import Request
 from simkernel.io_uring.ring import IO_URING_FOPS, ring_in
 from simkernel.io_uring.rsrc import (
@@ -38,6 +38,7 @@ from simkernel.io_uring.rsrc import (
     check_provide,
     close,
     files_update,
+    install_fixed,
     into_slot,
     provide,
     remove_buffers,
@@ -55,6 +56,7 @@ from simkernel.io_uring.waits import (
     timeout_remove,
 )
 from simkernel.kernel.body import Body, Steps
+from simkernel.kernel.calls.ioprio import check_ioprio
 from simkernel.kernel.calls.mm import sys_madvise
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.face import NetKernel
@@ -67,7 +69,7 @@ CURRENT_POS = (1 << 64) - 1
 def _fixed(request: Request) -> list[tuple[int, int]]:
     """io_import_fixed(): a piece of a registered buffer.  EFAULT."""
     buffers = request.ring.buffers or []
-    refuse(request.buf_index >= len(buffers), EFAULT)
+    refuse(request.buf_index >= len(buffers), EFAULT)  # they have been taken away since
     base, length = buffers[request.buf_index]
     refuse(request.addr < base or request.addr + request.len > base + length, EFAULT)
     return [(request.addr, request.len)]
@@ -86,6 +88,10 @@ def _transfer(k: NetKernel, request: Request, direction: int) -> Body:
     file = request.take_file()
     reads = direction == READ
     refuse(request.op_flags & ~RWF_SUPPORTED, EOPNOTSUPP)
+    nowait = bool(request.op_flags & RWF_NOWAIT)
+    refuse(nowait and not minds_nowait(k, file), EOPNOTSUPP)
+    if file.f_flags & O_NONBLOCK and not there(k, abi.NONBLOCK_RETRIED):
+        nowait = True
     refuse(not file.f_mode & (c.FMODE_READ if reads else c.FMODE_WRITE), EBADF)
     segments = _segments(k, request, request.opcode in (abi.IORING_OP_READV, abi.IORING_OP_WRITEV))
     refuse(any(base + length > k.vfs.user_end for base, length in segments), EFAULT)
@@ -94,17 +100,17 @@ def _transfer(k: NetKernel, request: Request, direction: int) -> Body:
     own = None if file.f_mode & c.FMODE_STREAM or request.off == CURRENT_POS else ScratchPos(k, request.off)
     pos = own.addr if own is not None else 0 if file.f_mode & c.FMODE_STREAM else file.pos_addr
     events = IN if reads else OUT
-    if reads and file.f_op.poll is not None and not file.f_flags & O_NONBLOCK and not vfs_poll(k, file, None) & ~OUT:
+    if reads and file.f_op.poll is not None and not nowait and not vfs_poll(k, file, None) & ~OUT:
         if own is not None:
             own.free()
         return request.arm(events)
     try:
-        with not_waiting(file) as always:
+        with not_waiting(file):
             ret = yield from _move(k, file, direction, segments, pos, request)
     finally:
         if own is not None:
             own.free()
-    return result_or_later(request, ret, always, events)
+    return result_or_later(request, ret, nowait, events)
 
 
 def _move(
@@ -119,6 +125,14 @@ def _move(
     if function is not None:
         return (yield from sync_iter(k, file, function, segments, pos, request.op_flags))
     return (yield from loop_rw(k, "vfs_read" if reads else "vfs_write", file.addr, segments, pos))
+
+
+def _check_rw(request: Request) -> None:
+    """io_prep_rw().  EFAULT, EINVAL, EPERM."""
+    if request.opcode in (abi.IORING_OP_READ_FIXED, abi.IORING_OP_WRITE_FIXED):
+        refuse(request.buf_index >= len(request.ring.buffers or ()), EFAULT)
+    if request.ioprio:
+        check_ioprio(request.k, request.ioprio)
 
 
 def _read(k: NetKernel, request: Request) -> Body:
@@ -225,14 +239,19 @@ def _check_msg_ring(request: Request) -> None:
 
 
 def _msg_ring(k: NetKernel, request: Request) -> int:
-    """A completion in another instance's ring: its number and result as asked; files are not sent (EINVAL).  EBADFD."""
+    """A completion in another instance's ring, its number and result as asked, before it perhaps a registered file.  EBADFD, EINVAL."""
     file = request.take_file()
     refuse(file.f_op is not IO_URING_FOPS, EBADFD)
-    target = ring_in(file)
-    refuse(request.addr != abi.IORING_MSG_DATA or request.addr3 or request.splice_fd_in)
+    target, ret = ring_in(file), 0
+    sends = request.addr == abi.IORING_MSG_SEND_FD and there(k, "6.0")
+    refuse(not sends and (request.addr != abi.IORING_MSG_DATA or request.addr3 or request.splice_fd_in))
     refuse(target.flags & abi.IORING_SETUP_R_DISABLED, EBADFD)
-    target.post(request.off, request.len)
-    return 0
+    if sends:
+        refuse(target is request.ring)
+        ret = install_fixed(target, request.ring.fixed_file(request.addr3).get(), request.splice_fd_in)
+    if not request.op_flags & abi.IORING_MSG_RING_CQE_SKIP:
+        target.post(request.off, ret if sends else request.len)
+    return ret
 
 
 def _command(k: NetKernel, request: Request) -> int:
@@ -247,11 +266,11 @@ def _command(k: NetKernel, request: Request) -> int:
 _NO_INDEX = ("buf_index", "splice_fd_in")
 OPS: dict[int, Op] = {
     abi.IORING_OP_NOP: Op("io_nop", "5.1", "nop.c", lambda k, r: 0, has_file=False, polls=True),
-    abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, selects=True, ioprio=True, polls=True),
-    abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write, ioprio=True, polls=True),
+    abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, (), _check_rw, selects=True, ioprio=True, polls=True),
+    abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write, (), _check_rw, ioprio=True, polls=True),
     abi.IORING_OP_FSYNC: Op("io_fsync", "5.1", "sync.c", _fsync, ("addr", *_NO_INDEX), _check_fsync),
-    abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", "rw.c", _read, ioprio=True, polls=True),
-    abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", "rw.c", _write, ioprio=True, polls=True),
+    abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", "rw.c", _read, (), _check_rw, ioprio=True, polls=True),
+    abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", "rw.c", _write, (), _check_rw, ioprio=True, polls=True),
     abi.IORING_OP_POLL_ADD: Op("iopoll_add", "5.1", "poll.c", poll_add, ("buf_index", "off", "addr")),
     abi.IORING_OP_POLL_REMOVE: Op("io_poll_remove", "5.1", "poll.c", poll_remove, _NO_INDEX, check_poll_remove, has_file=False),
     abi.IORING_OP_SYNC_FILE_RANGE: Op("io_sync_file_range", "5.2", "sync.c", lambda k, r: sys_sync_file_range(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX)),
@@ -263,22 +282,22 @@ OPS: dict[int, Op] = {
     abi.IORING_OP_OPENAT: Op("io_openat", "5.6", "openclose.c", _openat, ("buf_index",), _check_open, has_file=False),
     abi.IORING_OP_CLOSE: Op("io_close", "5.6", "openclose.c", close, ("off", "addr", "len", "op_flags", "buf_index"), check_close, has_file=False),
     abi.IORING_OP_FILES_UPDATE: Op("io_files_update", "5.6", "rsrc.c", files_update, ("op_flags", "splice_fd_in"), check_files_update, has_file=False, polls=True),
-    abi.IORING_OP_STATX: Op("io_statx", "5.6", "statx.c", lambda k, r: sys_statx(k, r.fd, r.addr, r.op_flags, r.len, r.off), _NO_INDEX),
-    abi.IORING_OP_READ: Op("io_read", "5.6", "rw.c", _read, selects=True, ioprio=True, polls=True),
-    abi.IORING_OP_WRITE: Op("io_write", "5.6", "rw.c", _write, ioprio=True, polls=True),
+    abi.IORING_OP_STATX: Op("io_statx", "5.6", "statx.c", lambda k, r: sys_statx(k, r.fd, r.addr, r.op_flags, r.len, r.off), _NO_INDEX, has_file=False),
+    abi.IORING_OP_READ: Op("io_read", "5.6", "rw.c", _read, (), _check_rw, selects=True, ioprio=True, polls=True),
+    abi.IORING_OP_WRITE: Op("io_write", "5.6", "rw.c", _write, (), _check_rw, ioprio=True, polls=True),
     abi.IORING_OP_FADVISE: Op("io_fadvise", "5.6", "advise.c", lambda k, r: sys_fadvise64(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX)),
-    abi.IORING_OP_MADVISE: Op("io_madvise", "5.6", "advise.c", lambda k, r: sys_madvise(k, r.addr, r.len, r.op_flags), ("off", *_NO_INDEX)),
+    abi.IORING_OP_MADVISE: Op("io_madvise", "5.6", "advise.c", lambda k, r: sys_madvise(k, r.addr, r.len, r.op_flags), ("off", *_NO_INDEX), has_file=False),
     abi.IORING_OP_OPENAT2: Op("io_openat2", "5.6", "openclose.c", _openat2, ("buf_index",), _check_open2, has_file=False),
-    abi.IORING_OP_EPOLL_CTL: Op("io_epoll_ctl", "5.6", "epoll.c", lambda k, r: sys_epoll_ctl(k, r.fd, r.len, r.off, r.addr), _NO_INDEX),
+    abi.IORING_OP_EPOLL_CTL: Op("io_epoll_ctl", "5.6", "epoll.c", lambda k, r: sys_epoll_ctl(k, r.fd, r.len, r.off, r.addr), _NO_INDEX, has_file=False),
     abi.IORING_OP_SPLICE: Op("io_splice", "5.7", "splice.c", _splice),
     abi.IORING_OP_PROVIDE_BUFFERS: Op("io_provide_buffers", "5.7", "kbuf.c", provide, ("op_flags", "splice_fd_in"), check_provide, has_file=False, polls=True),
-    abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", "kbuf.c", remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in"), polls=True),
+    abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", "kbuf.c", remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in"), polls=True, has_file=False),
     abi.IORING_OP_TEE: Op("io_tee", "5.8", "splice.c", lambda k, r: sys_tee(k, r.splice_fd_in, r.fd, r.len, r.op_flags), ("addr", "off")),
-    abi.IORING_OP_RENAMEAT: Op("io_renameat", "5.11", "fs.c", lambda k, r: sys_renameat2(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
-    abi.IORING_OP_UNLINKAT: Op("io_unlinkat", "5.11", "fs.c", lambda k, r: sys_unlinkat(k, r.fd, r.addr, r.op_flags), ("off", "len", *_NO_INDEX)),
-    abi.IORING_OP_MKDIRAT: Op("io_mkdirat", "5.15", "fs.c", lambda k, r: sys_mkdirat(k, r.fd, r.addr, r.len), ("off", "op_flags", *_NO_INDEX)),
-    abi.IORING_OP_SYMLINKAT: Op("io_symlinkat", "5.15", "fs.c", lambda k, r: sys_symlinkat(k, r.addr, r.fd, r.off), ("len", "op_flags", *_NO_INDEX)),
-    abi.IORING_OP_LINKAT: Op("io_linkat", "5.15", "fs.c", lambda k, r: sys_linkat(k, r.fd, r.addr, r.len, r.off, r.op_flags), _NO_INDEX),
+    abi.IORING_OP_RENAMEAT: Op("io_renameat", "5.11", "fs.c", lambda k, r: sys_renameat2(k, r.fd, r.addr, signed(r.len), r.off, r.op_flags), _NO_INDEX, has_file=False),
+    abi.IORING_OP_UNLINKAT: Op("io_unlinkat", "5.11", "fs.c", lambda k, r: sys_unlinkat(k, r.fd, r.addr, r.op_flags), ("off", "len", *_NO_INDEX), has_file=False),
+    abi.IORING_OP_MKDIRAT: Op("io_mkdirat", "5.15", "fs.c", lambda k, r: sys_mkdirat(k, r.fd, r.addr, r.len), ("off", "op_flags", *_NO_INDEX), has_file=False),
+    abi.IORING_OP_SYMLINKAT: Op("io_symlinkat", "5.15", "fs.c", lambda k, r: sys_symlinkat(k, r.addr, r.fd, r.off), ("len", "op_flags", *_NO_INDEX), has_file=False),
+    abi.IORING_OP_LINKAT: Op("io_linkat", "5.15", "fs.c", lambda k, r: sys_linkat(k, r.fd, r.addr, signed(r.len), r.off, r.op_flags), _NO_INDEX, has_file=False),
     abi.IORING_OP_MSG_RING: Op("io_msg_ring", "5.18", "msg_ring.c", _msg_ring, ("buf_index", "personality"), _check_msg_ring, polls=True),
     abi.IORING_OP_FSETXATTR: Op("io_fsetxattr", "5.19", "xattr.c", _fsetxattr),
     abi.IORING_OP_SETXATTR: Op("io_setxattr", "5.19", "xattr.c", _setxattr, (), _check_path, has_file=False),

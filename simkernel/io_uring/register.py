@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 
 from arch.abi import io_uring as abi
-from arch.abi.errno import EACCES, EBADF, EBADFD, EBUSY, EFAULT, EINVAL, ENXIO, EOPNOTSUPP
+from arch.abi.errno import EACCES, EBADF, EBADFD, EBUSY, EEXIST, EFAULT, EINVAL, ENXIO, EOPNOTSUPP
 from arch.abi.limits import S32_MAX, U32_MAX
 from arch.errors import KernelError
 from simkernel.fs.eventfd import EventFd
 from simkernel.fs.inode import File
-from simkernel.io_uring.op import refuse
+from simkernel.io_uring.op import refuse, there
 from simkernel.io_uring.ops import OPS
 from simkernel.io_uring.ring import IO_URING_FOPS, Restrictions, Ring, ring_in
 from simkernel.io_uring.rsrc import (
@@ -75,7 +75,7 @@ def _probe(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
     size = 16 + 8 * count
     if any(k.usercopy.copy_from_user(arg, size)):
         return -EINVAL
-    known = [number for number, op in OPS.items() if k.version.at_least(op.since)]
+    known = [number for number, op in OPS.items() if there(k, op.since)]
     last = max(known)
     count = min(count, last + 1)
     order = "<" if k.mem.byteorder == "little" else ">"
@@ -91,8 +91,7 @@ def _enable(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
         return -EINVAL
     if not ring.flags & abi.IORING_SETUP_R_DISABLED:
         return -EBADFD
-    ring.flags &= ~abi.IORING_SETUP_R_DISABLED
-    ring.restricted = ring.restrictions is not None
+    ring.enabled()
     return 0
 
 
@@ -268,13 +267,15 @@ REGISTER: dict[int, tuple[str, Registering]] = {
     since="5.1",
 )
 def sys_io_uring_register(k: NetKernel, fd: int, opcode: int, arg: int, nr_args: int) -> int:
-    """Leave buffers, files or an eventfd with an instance.  EINVAL, EBADF, EOPNOTSUPP, EACCES, EBUSY, ENXIO, EFAULT."""
+    """Leave buffers, files or an eventfd with an instance.  EINVAL, EBADF, EOPNOTSUPP, EEXIST, EACCES, EBUSY, ENXIO, EFAULT."""
     if opcode >= abi.IORING_REGISTER_LAST:
         return -EINVAL
     _, ring = entered_ring(k, fd, False)
+    if ring.submitter is not None and ring.submitter is not k.current:
+        return -EEXIST
     if ring.restricted and ring.restrictions is not None and opcode not in ring.restrictions.register_ops:
         return -EACCES
     since, register = REGISTER.get(opcode, ("0", None))
-    if register is None or not k.version.at_least(since):
+    if register is None or not there(k, since):
         return -EINVAL
     return register(k, ring, arg, nr_args)

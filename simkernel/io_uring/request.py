@@ -18,6 +18,7 @@ from simkernel.kernel.clock import Event
 from simkernel.kernel.task import Cred, Task, WaitQueue
 
 PENDING = -529  # IOU_ISSUE_SKIP_COMPLETE: the result will come
+APOLL_MAX_RETRY = 128  # a file that says it is ready and is not
 
 
 class Request:
@@ -45,6 +46,8 @@ class Request:
         (self.opcode, self.flags, self.ioprio, self.fd, self.off, self.addr, self.len, self.op_flags, self.user_data,
          self.buf_index, self.personality, self.splice_fd_in, self.addr3, self.pad) = struct.unpack(order + "BBHiQQIIQHHIQQ", sqe)  # fmt: skip
         self.task: Task = ring.k.current
+        self.sequence, self.drains = ring.taken, False  # requests laid down before it; whether these must be done first
+        ring.taken += 1
         self.file: File | None = None
         self.next: Request | None = None  # what it is linked to
         self.begin: Callable[[Request], Steps[int]] = _nothing
@@ -56,7 +59,7 @@ class Request:
         self.creds: Cred | None = None  # a personality
         self.done = False
         # while it waits
-        self.events = 0
+        self.events, self.retries = 0, APOLL_MAX_RETRY
         self.woken: Callable[[], None] = self._ready
         self.waiting = PollWait(lambda: self.woken())  # ops.py exchanges it
         self.timer: Event | None = None
@@ -158,8 +161,9 @@ class Request:
         if self.file is not None:
             self.file.put()
             self.file = None
-        if self.ring.deferred and not self.ring.pending:
-            self.later(self.ring.deferred.popleft())
+        self.ring.finished += 1
+        for begun in self.ring.undeferred():
+            self.later(begun)
         following, self.next = self.next, None
         guard, self.guard = self.guard, None
         if guard is not None and not guard.done:
@@ -167,7 +171,6 @@ class Request:
         if following is not None and failed and not self.flags & abi.IOSQE_IO_HARDLINK:
             while following is not None:
                 after, following.next = following.next, None
-                following.guard = None
                 following.finish(
                     -ECANCELED if following.error is None or following.error == -ECANCELED else following.error
                 )
@@ -187,13 +190,16 @@ class Request:
     def arm(self, events: int) -> int:
         """io_arm_poll_handler(): begun again when the file says one of these events; PENDING, or EAGAIN if it never will."""
         file = self.take_file()
-        if file.f_op.poll is None:
+        if file.f_op.poll is None or not self.retries:
             return -EAGAIN
+        self.retries -= 1
         self.give_buffer_back()
         self.events = events | POLLERR | POLLHUP
         queues: list[WaitQueue] = []
-        vfs_poll(self.k, file, queues)
-        self.waiting.hang(queues)
+        if vfs_poll(self.k, file, queues) & self.events:  # IO_APOLL_READY
+            self.later(self)
+        else:
+            self.waiting.hang(queues)
         return PENDING
 
     def detach(self) -> None:

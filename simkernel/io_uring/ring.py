@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from arch.abi import io_uring as abi
@@ -17,7 +17,7 @@ from simkernel.fs.inode import File, FileOperations
 from simkernel.io_uring.kbuf import BufferGroup, Tags
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.body import Steps
-from simkernel.kernel.task import Cred, WaitQueue
+from simkernel.kernel.task import Cred, Task, WaitQueue
 from simkernel.net.face import NetKernel
 
 
@@ -26,6 +26,8 @@ class Begun(Protocol):
 
     user_data: int
     opcode: int
+    sequence: int
+    drains: bool
     file: File | None
     events: int
     woken: Callable[[], None]
@@ -105,9 +107,25 @@ class Ring:
         self.provided: dict[int, BufferGroup] = {}
         self.file_tags, self.buffer_tags = Tags(k, self.post), Tags(k, self.post)
         self.eventfd: File | None = None
-        self.drain_disabled = False
+        self.drain_disabled = self.drain_next = False
         self.deferred: deque[Begun] = deque()  # IOSQE_IO_DRAIN: when all before them are done
+        self.taken = self.finished = 0  # requests laid down, and those among them that are done
         self.closed = False
+        self.submitter: Task | None = None  # IORING_SETUP_SINGLE_ISSUER: who alone may
+        if not flags & abi.IORING_SETUP_R_DISABLED:
+            self.enabled()
+
+    def enabled(self) -> None:
+        """It may be used from now on."""
+        self.flags &= ~abi.IORING_SETUP_R_DISABLED
+        self.restricted = self.restrictions is not None
+        if self.flags & abi.IORING_SETUP_SINGLE_ISSUER:
+            self.submitter = self.k.current
+
+    @property
+    def defers(self) -> bool:
+        """What has become of requests is looked at when the submitter asks for completions, and at no other time."""
+        return bool(self.flags & abi.IORING_SETUP_DEFER_TASKRUN)
 
     # -- the shared memory -----------------------------------------------------------------------------------------
 
@@ -172,6 +190,15 @@ class Ring:
             self._store(*self.overflow.popleft())
         if not self.overflow:
             self.put(abi.SQ_FLAGS, self.get(abi.SQ_FLAGS) & ~abi.IORING_SQ_CQ_OVERFLOW)
+
+    def need_defer(self, head: Begun) -> bool:
+        """req_need_defer(): all that was laid down before it must be done, and is not."""
+        return head.drains and self.finished != head.sequence
+
+    def undeferred(self) -> Iterator[Begun]:
+        """io_queue_deferred(): what may begin now."""
+        while self.deferred and not self.need_defer(self.deferred[0]):
+            yield self.deferred.popleft()
 
     # -- registered files ------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from simkernel.fs.inode import File
 from simkernel.fs.open import sys_close
 from simkernel.fs.uio import import_iovec
 from simkernel.io_uring.kbuf import LOW_GROUPS, Buffer, BufferList, BufferRing, Tags
-from simkernel.io_uring.op import refuse
+from simkernel.io_uring.op import refuse, there
 from simkernel.io_uring.request import Request
 from simkernel.io_uring.ring import IO_URING_FOPS, Ring
 from simkernel.kernel.body import Body
@@ -125,8 +125,18 @@ def check_files_update(request: Request) -> None:
 
 
 def files_update(k: NetKernel, request: Request) -> int:
-    """IORING_OP_FILES_UPDATE."""
-    return update_files(k, request.ring, request.off, request.addr, request.len)
+    """IORING_OP_FILES_UPDATE: at a place, or each where there is one, which its word in the list is told.  ENFILE and those of updating."""
+    if request.off != abi.IORING_FILE_INDEX_ALLOC or not there(k, "6.0"):
+        return update_files(k, request.ring, request.off, request.addr, request.len)
+    refuse(request.ring.files is None, ENXIO)
+    for done in range(request.len):
+        at = request.addr + 4 * done
+        try:
+            file = k.vfs.fget(k.usercopy.get_user(at, 4, signed=True)).get()
+            k.usercopy.put_user(at, 4, install_fixed(request.ring, file, abi.IORING_FILE_INDEX_ALLOC))
+        except KernelError as error:
+            return done or -error.errno
+    return request.len
 
 
 def register_update(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
@@ -151,19 +161,22 @@ def alloc_range(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
 
 
 def into_slot(k: NetKernel, request: Request, fd: int) -> int:
-    """io_fixed_fd_install(): the file that a call has opened becomes a registered one, and its number is given back at once.
-
-    0, or the slot that was chosen.  ENXIO, EINVAL, ENFILE."""
-    ring, files = request.ring, files_of(k.current)
-    file = files.remove(fd)
+    """The file that a call has opened becomes a registered one, and its number is given back at once.  As install_fixed()."""
+    file = files_of(k.current).remove(fd)
     assert file is not None
-    chosen = request.splice_fd_in == abi.IORING_FILE_INDEX_ALLOC
+    return install_fixed(request.ring, file, request.splice_fd_in)
+
+
+def install_fixed(ring: Ring, file: File, slot: int) -> int:
+    """io_fixed_fd_install(), which takes the reference: 0, or the place that was chosen.  EBADF, ENXIO, EINVAL, ENFILE."""
+    chosen = slot == abi.IORING_FILE_INDEX_ALLOC
     try:
-        index = ring.free_slot() if chosen else request.splice_fd_in - 1
+        index = ring.free_slot() if chosen else slot - 1
+        refuse(file.f_op is IO_URING_FOPS, EBADF)
         refuse(ring.files is None, ENXIO)
-        refuse(index >= len(ring.files or ()))
+        refuse(not 0 <= index < len(ring.files or ()))
     except KernelError:
-        k.vfs.put_file(file)
+        ring.k.vfs.put_file(file)
         raise
     _empty(ring, index)
     _fill(ring, index, file)

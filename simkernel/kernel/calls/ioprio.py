@@ -30,7 +30,7 @@ def _found(k: KernelFace, which: int, who: int) -> list[Task]:
     raise KernelError(EINVAL)
 
 
-def _check(k: KernelFace, ioprio: int) -> None:
+def check_ioprio(k: KernelFace, ioprio: int) -> None:
     """ioprio_check_cap().  EINVAL, EPERM."""
     kind, level = (
         ioprio >> IOPRIO_CLASS_SHIFT & IOPRIO_CLASS_MASK,
@@ -45,7 +45,7 @@ def _check(k: KernelFace, ioprio: int) -> None:
 @syscall("ioprio_set", "int which, int who, int ioprio", source="block/ioprio.c")
 def sys_ioprio_set(k: KernelFace, which: int, who: int, ioprio: int) -> int:
     """EINVAL, EPERM, ESRCH."""
-    _check(k, ioprio)
+    check_ioprio(k, ioprio)
     found, me = _found(k, which, who), k.current.cred
     if not found:
         raise KernelError(ESRCH)
