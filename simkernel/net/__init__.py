@@ -27,7 +27,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET, AF_INET6
 from bpf.layout import layout_of
 from simkernel.kernel.namespaces import Namespace
-from simkernel.net import alg, proc, sysctl, sysfs
+from simkernel.net import alg, nexthop, proc, sysctl, sysfs
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import socketcall, sockopt, transfer
 from simkernel.net.core import datagram, device, lwtunnel, neighbour
@@ -97,7 +97,7 @@ from simkernel.net.xdp import xsk
 DECLARED = (
     device, datagram, lwtunnel, neighbour, loopback, veth, netkit, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp, udplite,
     raw, ping, tcp, tcp_abort, tcp_input, tcp_keepalive, tcp_timer, af_inet, af_packet, packet_fanout, packet_mapping, packet_receive, alg, unix_connect, unix_garbage, unix_transfer, socket_calls, transfer, sockopt, socketcall,
-    netlink_sock, link_kinds, netkit_kind, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
+    nexthop, netlink_sock, link_kinds, netkit_kind, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, udplite6, tcp_ipv6,
     af_inet6, ip_tunnel, ip_gre, ipip, vxlan, geneve, tunnel_kinds, udp_tunnel_kinds,
 )  # fmt: skip
 
@@ -141,7 +141,7 @@ def install(k: NetKernel) -> None:
     k.softirqs.actions[NET_TX_SOFTIRQ] = "net_tx_action"
     k.irqs.request(NIC_IRQ, "eth0")
     for told in (
-        arp.netdev_event, devinet.netdev_event, fib.netdev_event, ndisc.netdev_event, addrconf.netdev_event,
+        nexthop.netdev_event, arp.netdev_event, devinet.netdev_event, fib.netdev_event, ndisc.netdev_event, addrconf.netdev_event,
         xsk.device_event,
     ):  # fmt: skip
         k.net.netdev_chain.append(_with(k, told))

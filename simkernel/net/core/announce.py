@@ -5,7 +5,7 @@ Nobody listens here; netlink/announce.py puts a class that does in the place of 
 
 from __future__ import annotations
 
-from simkernel.net.core.netns import Ifaddr, Neighbour, Net, NetDevice, Route, Rule
+from simkernel.net.core.netns import Ifaddr, Neighbour, Net, NetDevice, NexthopObject, Route, Rule
 
 
 class Announcements:
@@ -27,8 +27,14 @@ class Announcements:
     def address(self, net: Net, address: Ifaddr, gone: bool = False) -> None:
         """RTM_NEWADDR, RTM_DELADDR."""
 
-    def route(self, net: Net, route: Route, gone: bool = False, flags: int = 0) -> None:
-        """RTM_NEWROUTE, RTM_DELROUTE."""
+    def route(self, net: Net, route: Route, gone: bool = False, flags: int = 0, mine: bool = True) -> None:
+        """RTM_NEWROUTE, RTM_DELROUTE; `mine`: with the number of the request."""
+
+    def nexthop(self, nh: NexthopObject, gone: bool = False, flags: int = 0) -> None:
+        """RTM_NEWNEXTHOP, RTM_DELNEXTHOP."""
+
+    def bucket(self, nh: NexthopObject, index: int) -> None:
+        """RTM_NEWNEXTHOPBUCKET: it has moved to another way."""
 
     def neighbour(self, neighbour: Neighbour, gone: bool = False) -> None:
         """RTM_NEWNEIGH, RTM_DELNEIGH."""

@@ -171,11 +171,87 @@ class Route:
     congestion: str = ""  # RTAX_CC_ALGO
     addr: int = 0  # struct fib6_info, made for programs that walk it
     charged: int = 0  # bytes of memory
+    nh: NexthopObject | None = None  # its ways are then that one's
 
     @property
     def dev(self) -> NetDevice | None:
         """Of its first way."""
         return self.nexthops[0].dev if self.nexthops else None
+
+    def drop_tunnels(self) -> None:
+        """Its ways are of no use any more; those of an object are that one's."""
+        if self.nh is None:
+            for way in self.nexthops:
+                way.drop_tunnel()
+
+
+@dataclass(eq=False, slots=True)
+class NexthopObject:
+    """struct nexthop: a way, or a group of others, that routes name by its number."""
+
+    net: Net
+    id: int
+    family: int  # 0: a group
+    protocol: int = 0
+    flags: int = 0  # RTNH_F_
+    reject: bool = False  # what goes there is dropped
+    fdb: bool = False  # of entries in a forwarding table, not of routes
+    way: Nexthop | None = None  # of one
+    members: list[tuple[NexthopObject, int]] = field(default_factory=list)  # of a group, with their weights
+    buckets: BucketTable | None = None  # of a resilient group
+    ways: list[Nexthop] = field(default_factory=list)  # what its routes have: always the same list
+    routes: list[Route] = field(default_factory=list)  # fi_list and f6i_list, the newest first
+    groups: list[NexthopObject] = field(default_factory=list)  # grp_list: those that it is in, the newest first
+
+    @property
+    def is_group(self) -> bool:
+        """It has members."""
+        return bool(self.members)
+
+    @property
+    def singles(self) -> list[NexthopObject]:
+        """The ways that it stands for, as objects."""
+        return [member for member, _ in self.members] or [self]
+
+    @property
+    def blackhole(self) -> bool:
+        """nexthop_is_blackhole()."""
+        singles = self.singles
+        return len(singles) == 1 and singles[0].reject
+
+    def sync(self) -> None:
+        """Its routes, and those of the groups that it is in, see what it is now."""
+        rows = self.members or [(self, 1)]
+        self.ways[:] = [
+            Nexthop(one.way.dev, one.way.gateway, weight, one.way.flags, one.way.scope, one.way.lwt)
+            for one, weight in rows
+            if one.way is not None
+        ]
+        for group in self.groups:
+            group.sync()
+
+
+@dataclass(eq=False, slots=True)
+class Bucket:
+    """struct nh_res_bucket."""
+
+    member: NexthopObject
+    occupied: bool = False
+    used: int = 0  # in jiffies
+    migrated: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class BucketTable:
+    """struct nh_res_table: which packets take which way, kept while that is possible.  Times in jiffies."""
+
+    buckets: list[Bucket]
+    idle_timer: int
+    unbalanced_timer: int
+    unbalanced_since: int = 0
+    wants: dict[int, int] = field(default_factory=dict)  # buckets, by the member's number
+    under: list[NexthopObject] = field(default_factory=list)  # uw_nh_entries
+    timer: int = 0  # struct timer_list
 
 
 # Bytes of memory, as the host's Python takes them: more than the kernel's slabs.
@@ -208,6 +284,8 @@ class RouteTable:
         size = ROUTE_SIZE + NEXTHOP_SIZE * len(route.nexthops)
         self.charge(size)
         route.charged = size
+        if route.nh is not None:
+            route.nh.routes.insert(0, route)
         if self.trie is not None:
             self.trie.insert(*_place(route))
         rows = self.by_length.setdefault(route.prefix, {})
@@ -229,8 +307,9 @@ class RouteTable:
 
     def _take_out(self, route: Route) -> None:
         self.charge(-route.charged)
-        for way in route.nexthops:
-            way.drop_tunnel()
+        route.drop_tunnels()
+        if route.nh is not None:
+            route.nh.routes.remove(route)
         rows = self.by_length[route.prefix]
         key = int.from_bytes(route.dst, "big") >> self.bits - route.prefix
         rows[key].remove(route)
@@ -347,6 +426,10 @@ class Inet:
         """The routes by a device go, and what was learnt of them."""
         self.path_mtus = {key: mtu for key, mtu in self.path_mtus.items() if key[0] is not dev}
 
+    def in_order(self) -> list[RouteTable]:
+        """Tables as the hash has them that they are in."""
+        return [self.tables[number] for number in sorted(self.tables, key=lambda n: (n & 255, n))]
+
     def changed(self) -> None:
         """rt_cache_flush(): what was looked up holds no longer."""
         self.generation += 1
@@ -363,6 +446,8 @@ class Net:
         self.last_ifindex = 0
         self.sysctl: dict[str, int | str] = {}  # by dotted name, behind "net."
         self.ipv4, self.ipv6 = Inet(32, charge), Inet(128, charge)
+        self.nexthops: dict[int, NexthopObject] = {}  # by number
+        self.last_nexthop = 0
         self.peers: dict[int, int] = {}  # netns_ids: the address of a struct net -> its number here
         self.conf_all: dict[str, dict[str, int]] = {}  # family -> net.FAMILY.conf.all
         self.conf_default: dict[str, dict[str, int]] = {}

@@ -20,7 +20,7 @@ from simkernel.net.core.clsact import Classifier, Clsact
 from simkernel.net.core.families import Reply, Solicitor
 from simkernel.net.core.fragments import Fragments
 from simkernel.net.core.message import Message
-from simkernel.net.core.netns import Event, Ifaddr, LinkKind, Neighbour, Net, NetDevice, Qdisc
+from simkernel.net.core.netns import Event, Ifaddr, LinkKind, Neighbour, Net, NetDevice, NexthopObject, Qdisc
 from simkernel.net.core.programs import NetPrograms
 from simkernel.net.core.skb import Dst, Skb
 from simkernel.net.core.sock import Filter, NetTables, PortTable, Sock, TimeWait
@@ -68,6 +68,7 @@ class Network(NetTables):
         self.qdiscs: dict[int, Qdisc] = {}  # by address
         self.output_queue: list[Qdisc] = []  # softnet_data.output_queue
         self.ping: PortTable = {}  # by identifier
+        self.resilient: dict[int, NexthopObject] = {}  # groups whose buckets a timer moves, by that
         self.netlink: list[Sock] = []
         self.raw: list[Sock] = []
         self.fragments = Fragments()  # packets of which pieces have come

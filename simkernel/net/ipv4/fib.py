@@ -41,6 +41,7 @@ from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.lwtstate import same_state
 from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, Nexthop, Route, RouteTable, in_prefix, masked
+from simkernel.net.core.nexthops import check_nexthop as check_nexthop_object
 from simkernel.net.core.rules import Flow, Found, lookup, table_of
 from simkernel.net.face import NetKernel
 
@@ -89,7 +90,8 @@ def _search(table: RouteTable, flow: Flow) -> Found | None:
             if (route.tos and route.tos != flow.tos) or route.scope < flow.scope:
                 continue
             error = PROPS[route.kind][0]
-            if error:
+            if error or (route.nh is not None and route.nh.blackhole):
+                error = error or PROPS[RTN_BLACKHOLE][0]
                 raise KernelError(error, "the route refuses")
             for way in route.nexthops:
                 if way.flags & RTNH_F_DEAD or (flow.oif and way.dev is not None and way.dev.ifindex != flow.oif):
@@ -170,9 +172,12 @@ def _check_gateway(net: Net, way: Nexthop, table: int, scope: int) -> None:
         return
     flow = Flow(gateway, INADDR_ANY, way.dev.ifindex if way.dev else 0, scope=max(scope + 1, RT_SCOPE_LINK))
     found = None
-    other = net.ipv4.tables.get(table)
+    other, local = net.ipv4.tables.get(table), net.ipv4.tables.get(RT_TABLE_LOCAL)
     if table and other is not None:
         found = search(other, flow)
+        own = search(local, flow) if table == RT_TABLE_MAIN and local is not None and local.shared else None
+        if own is not None and (found is None or own.route.prefix > found.route.prefix):  # one trie has both
+            found = own
         if found is not None and found.route.kind not in (RTN_UNICAST, RTN_LOCAL):
             found = None
     if found is None:
@@ -192,20 +197,24 @@ def _check_gateway(net: Net, way: Nexthop, table: int, scope: int) -> None:
 
 def check_route(net: Net, route: Route) -> None:
     """fib_create_info()."""
+    if route.nh is not None:
+        route.nexthops = route.nh.ways
     if route.kind > RTN_MAX:
         raise Refusal(EINVAL, "Invalid route type")
     if PROPS[route.kind][1] > route.scope:
         raise Refusal(EINVAL, "Invalid scope")
     if PROPS[route.kind][0]:
-        if any(way.dev is not None or way.gateway is not None for way in route.nexthops):
+        if route.nh is None and any(way.dev is not None or way.gateway is not None for way in route.nexthops):
             raise Refusal(EINVAL, "Gateway, device and multipath can not be specified for this route type")
-        route.nexthops = []
+        route.nexthops = route.nh.ways if route.nh is not None else []
         return
     if route.kind not in (RTN_UNICAST, RTN_LOCAL, RTN_BROADCAST, RTN_ANYCAST, RTN_MULTICAST):
         raise Refusal(EINVAL, "Invalid route type")
     if route.scope > RT_SCOPE_HOST:
         raise Refusal(EINVAL, "Invalid scope")
-    if route.scope == RT_SCOPE_HOST:
+    if route.nh is not None:
+        check_nexthop_object(route.nh, route.scope)
+    elif route.scope == RT_SCOPE_HOST:
         if len(route.nexthops) != 1:
             raise Refusal(EINVAL, "Route with host scope can not have multiple nexthops")
         way = route.nexthops[0]
@@ -232,14 +241,14 @@ def _same(a: Route, b: Route) -> bool:
     """fa_type, fib_scope and fib_info are equal."""
     return (
         a.kind == b.kind and a.scope == b.scope and a.protocol == b.protocol and a.source == b.source
-        and a.metrics == b.metrics and a.congestion == b.congestion
+        and a.metrics == b.metrics and a.congestion == b.congestion and a.nh is b.nh
         and [(w.dev, w.gateway, w.weight) for w in a.nexthops] == [(w.dev, w.gateway, w.weight) for w in b.nexthops]
         and all(same_state(v.lwt, w.lwt) for v, w in zip(a.nexthops, b.nexthops))
     )  # fmt: skip
 
 
-def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
-    """fib_table_insert(): a new route, by the flags of the request.  EINVAL, EEXIST, ENOENT and those of its ways."""
+def insert(k: NetKernel, net: Net, route: Route, flags: int, mine: bool = True) -> None:
+    """fib_table_insert(): a new route, by the flags of the request, if it is one's (`mine`).  EINVAL, EEXIST, ENOENT and those of its ways."""
     if route.prefix > BITS:
         raise Refusal(EINVAL, "Invalid prefix length")
     if masked(route.dst, route.prefix) != route.dst:
@@ -251,7 +260,7 @@ def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
     table = table_of(net.ipv4, route.table)
     rows = list(table.at(route.dst, route.prefix))
     equal = [i for i, r in enumerate(rows) if (r.tos, r.priority) == (route.tos, route.priority)]
-    told = 0
+    told = 0 if equal else NLM_F_EXCL
     if equal:
         if flags & NLM_F_EXCL:
             raise KernelError(EEXIST)
@@ -260,14 +269,13 @@ def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
             old = rows[equal[0]]
             if perfect is not None:
                 if perfect == equal[0]:
-                    for way in route.nexthops:
-                        way.drop_tunnel()
+                    route.drop_tunnels()
                     return
                 raise KernelError(EEXIST)
             table.remove(old)
             table.insert(route, equal[0])
             net.ipv4.changed()
-            k.net.announce.route(net, route, flags=NLM_F_REPLACE)
+            k.net.announce.route(net, route, flags=NLM_F_REPLACE, mine=mine)
             return
         if perfect is not None:
             raise KernelError(EEXIST)
@@ -281,12 +289,12 @@ def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
         position = next((i for i, r in enumerate(rows) if (-r.tos, r.priority) > wanted), len(rows))
     table.insert(route, position)
     net.ipv4.changed()
-    k.net.announce.route(net, route, flags=told | NLM_F_CREATE)
+    k.net.announce.route(net, route, flags=told | NLM_F_CREATE, mine=mine)
 
 
 def _share_tunnels(net: Net, route: Route) -> None:
     """fib_find_info(): a route like another one takes that one's ways, with the programs that those have."""
-    if all(way.lwt is None for way in route.nexthops):
+    if route.nh is not None or all(way.lwt is None for way in route.nexthops):
         return
     for table in net.ipv4.tables.values():
         for other in table.routes():
@@ -299,7 +307,7 @@ def _share_tunnels(net: Net, route: Route) -> None:
                 return
 
 
-def delete(k: NetKernel, net: Net, wanted: Route, any_scope: bool = False) -> None:
+def delete(k: NetKernel, net: Net, wanted: Route, any_scope: bool = False, mine: bool = True) -> None:
     """fib_table_delete(): the first one that is as it is said; what is not said may be anything.  EINVAL, ESRCH."""
     if wanted.prefix > BITS or masked(wanted.dst, wanted.prefix) != wanted.dst:
         raise Refusal(EINVAL, "Invalid prefix for given prefix length")
@@ -309,7 +317,7 @@ def delete(k: NetKernel, net: Net, wanted: Route, any_scope: bool = False) -> No
     for route in table.at(wanted.dst, wanted.prefix):
         if route.tos == wanted.tos and _as_said(route, wanted, any_scope):
             remove(k, net, table, route)
-            k.net.announce.route(net, route, gone=True)
+            k.net.announce.route(net, route, gone=True, mine=mine)
             return
     raise KernelError(ESRCH)
 
@@ -322,6 +330,8 @@ def _as_said(route: Route, wanted: Route, any_scope: bool) -> bool:
         return False
     if wanted.priority and route.priority != wanted.priority:
         return False
+    if wanted.nh is not None or route.nh is not None:
+        return wanted.nh is route.nh or (wanted.nh is None and not wanted.nexthops)
     if wanted.nexthops and len(wanted.nexthops) != len(route.nexthops) and len(wanted.nexthops) > 1:
         return False
     for way, other in zip(wanted.nexthops, route.nexthops):
@@ -363,9 +373,9 @@ def magic(k: NetKernel, add: bool, kind: int, dst: bytes, prefix: int, address: 
     )  # fmt: skip
     try:
         if add:
-            insert(k, net, route, NLM_F_CREATE | NLM_F_APPEND)
+            insert(k, net, route, NLM_F_CREATE | NLM_F_APPEND, mine=False)
         else:
-            delete(k, net, route)
+            delete(k, net, route, mine=False)
     except KernelError:
         pass
 
@@ -449,6 +459,8 @@ def sync_down(k: NetKernel, dev: NetDevice, event: Event, force: bool) -> None:
     for table in dev.net.ipv4.tables.values():
         gone: list[Route] = []
         for route in table.routes():
+            if route.nh is not None:  # goes with its object
+                continue
             for way in route.nexthops:
                 if way.dev is dev and not way.flags & RTNH_F_DEAD and (force or way.scope != RT_SCOPE_NOWHERE):
                     way.flags |= RTNH_F_LINKDOWN | (0 if event is Event.CHANGE else RTNH_F_DEAD)
@@ -462,7 +474,7 @@ def sync_up(k: NetKernel, dev: NetDevice, flag: int) -> None:
     """fib_sync_up()."""
     for table in dev.net.ipv4.tables.values():
         for route in table.routes():
-            for way in route.nexthops:
+            for way in route.nexthops if route.nh is None else ():
                 if way.dev is dev and way.flags & flag:
                     way.flags &= ~(flag | RTNH_F_LINKDOWN)
     dev.net.ipv4.changed()

@@ -17,7 +17,9 @@ from arch.abi.rtnetlink import (
     RTN_LOCAL,
     RTN_MULTICAST,
     RTN_UNICAST,
+    RTNH_F_DEAD,
 )
+from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
 from simkernel.net.core.lwtstate import LwtState
 from simkernel.net.core.netns import Net, NetDevice, Nexthop, Route
@@ -101,7 +103,7 @@ def _route_output(k: NetKernel, net: Net, flow: Flow) -> Dst:
         return _make(k, net, net.loopback, flow, source, RTN_LOCAL, route, found.table.number, lwt=way.lwt)
     assert way.dev is not None
     if len(route.nexthops) > 1 and not flow.oif:
-        way = _multipath(k, flow, route.nexthops) or way
+        way = _multipath(k, flow, route) or way
     dev = way.dev
     assert dev is not None
     if source == INADDR_ANY:
@@ -110,10 +112,14 @@ def _route_output(k: NetKernel, net: Net, flow: Flow) -> Dst:
     return _make(k, net, dev, flow, source, route.kind, route, found.table.number, gateway, way.lwt)
 
 
-def _multipath(k: NetKernel, flow: Flow, ways: list[Nexthop]) -> Nexthop | None:
-    """fib_select_multipath(): by a hash of the addresses, in proportion to the weights."""
+def _multipath(k: NetKernel, flow: Flow, route: Route) -> Nexthop | None:
+    """fib_select_multipath(): by a hash of the addresses, in proportion to the weights, or as the buckets of a group say."""
     from_ = int.from_bytes(flow.source + flow.destination, "big") * 0x9E3779B97F4A7C15 >> 31 & 0x7FFFFFFF
-    alive = [way for way in ways if not way.flags & 1]
+    if route.nh is not None and route.nh.buckets is not None:
+        bucket = route.nh.buckets.buckets[from_ % len(route.nh.buckets.buckets)]
+        bucket.used = k.clock.now_ns // TICK_NSEC
+        return bucket.member.way
+    alive = [way for way in route.nexthops if not way.flags & RTNH_F_DEAD]
     total, seen = sum(way.weight for way in alive), 0
     for way in alive:
         seen += way.weight
@@ -203,7 +209,7 @@ def _route_input(k: NetKernel, dev: NetDevice, destination: bytes, source: bytes
     way = found.nexthop
     assert way is not None and way.dev is not None
     if len(route.nexthops) > 1:
-        way = _multipath(k, Flow(destination, source), route.nexthops) or way
+        way = _multipath(k, Flow(destination, source), route) or way
     out = way.dev
     assert out is not None
     _validate_source(k, dev, destination, source, tos, mark, out)

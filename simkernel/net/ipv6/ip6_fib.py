@@ -33,6 +33,7 @@ from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.lwtstate import same_state
 from simkernel.net.core.netns import Event, Net, NetDevice, Nexthop, Route, RouteTable, masked
+from simkernel.net.core.nexthops import check_nexthop6
 from simkernel.net.core.rules import Flow, Found, lookup, table_of
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv6.addr import is_group, is_link_local, needs_device
@@ -50,16 +51,17 @@ def search(table: RouteTable, flow: Flow) -> Found | None:
         for route in rows:
             if found is not None and route.priority > found.route.priority:
                 break
-            if route.kind in REFUSALS:
+            kind = RTN_BLACKHOLE if route.nh is not None and route.nh.blackhole else route.kind
+            if kind in REFUSALS:
                 if found is None:
-                    raise KernelError(REFUSALS[route.kind], "the route refuses")
+                    raise KernelError(REFUSALS[kind], "the route refuses")
                 break
             for way in route.nexthops:
                 if way.flags & RTNH_F_DEAD or (way.dev is not None and not way.dev.up):
                     continue
                 fits = not flow.oif or way.dev is None or way.dev.ifindex == flow.oif
                 if fits or (not strict and found is None):
-                    better = found is None or (found.nexthop is not None and found.nexthop.dev is not None and found.nexthop.dev.ifindex != flow.oif)  # fmt: skip
+                    better = found is None or (flow.oif and found.nexthop is not None and found.nexthop.dev is not None and found.nexthop.dev.ifindex != flow.oif)  # fmt: skip
                     found = Found(route, way, table) if better else found
         if found is not None:
             return found
@@ -139,11 +141,13 @@ def _check_gateway(net: Net, route: Route, way: Nexthop) -> None:
 
 def _can_ecmp(route: Route) -> bool:
     """rt6_qualify_for_ecmp()."""
-    return route.kind == RTN_UNICAST and all(way.gateway is not None for way in route.nexthops)
+    return route.nh is None and route.kind == RTN_UNICAST and all(way.gateway is not None for way in route.nexthops)
 
 
 def _shares_way(a: Route, b: Route) -> bool:
     """rt6_duplicate_nexthop(), of each."""
+    if a.nh is not None or b.nh is not None:
+        return a.nh is b.nh
     return any(
         v.dev is w.dev and v.gateway == w.gateway and same_state(v.lwt, w.lwt) for v in a.nexthops for w in b.nexthops
     )
@@ -151,19 +155,23 @@ def _shares_way(a: Route, b: Route) -> bool:
 
 def insert(k: NetKernel, net: Net, route: Route, flags: int) -> None:
     """fib6_add(): a new route, by the flags of the request.  EINVAL, EEXIST, ENOENT and those of its ways."""
-    if route.kind in REFUSALS:
+    if route.nh is not None:
+        check_nexthop6(route.nh)
+        route.nexthops = route.nh.ways
+    elif route.kind in REFUSALS:
         route.nexthops = [Nexthop(net.loopback)]
-    for way in route.nexthops:
+    for way in route.nexthops if route.nh is None else ():
         if route.protocol != RTPROT_KERNEL and route.kind not in REFUSALS:
             check_way(net, route, way)
     table = table_of(net.ipv6, route.table)
     rows = list(table.at(route.dst, route.prefix))
-    told, ecmp = NLM_F_CREATE, _can_ecmp(route)
+    told, ecmp = NLM_F_CREATE | NLM_F_EXCL | flags & NLM_F_APPEND, _can_ecmp(route)
     for index, old in enumerate(rows):
         if old.priority != route.priority:
             continue
         if flags & NLM_F_EXCL:
             raise KernelError(EEXIST)
+        told &= ~NLM_F_EXCL
         if flags & NLM_F_REPLACE:
             if ecmp == _can_ecmp(old):
                 table.remove(old)
@@ -198,6 +206,11 @@ def delete(k: NetKernel, net: Net, wanted: Route) -> None:
             continue
         if wanted.kind and wanted.kind != route.kind:
             continue
+        if route.nh is not None:
+            if wanted.nh is None or wanted.nh is route.nh:
+                remove(k, net, table, route)
+                return
+            continue
         ways = [
             way for way in route.nexthops
             if said.dev in (None, way.dev) and said.gateway in (None, way.gateway)
@@ -222,12 +235,14 @@ def delete(k: NetKernel, net: Net, wanted: Route) -> None:
     raise KernelError(ESRCH)
 
 
-def remove(k: NetKernel, net: Net, table: RouteTable, route: Route, quiet: bool = False) -> None:
+def remove(
+    k: NetKernel, net: Net, table: RouteTable, route: Route, quiet: bool = False, mine: bool = True
+) -> None:  # fmt: skip
     """fib6_del()."""
     table.remove(route)
     net.ipv6.changed()
     if not quiet:
-        k.net.announce.route(net, route, gone=True)
+        k.net.announce.route(net, route, gone=True, mine=mine)
 
 
 def in_order(table: RouteTable) -> list[Route]:
@@ -287,14 +302,14 @@ def drop_local(k: NetKernel, dev: NetDevice, address: bytes) -> None:
 
 
 def flush(k: NetKernel, net: Net, dead: Callable[[Route, Nexthop], bool]) -> None:
-    """rt6_sync_down_dev(), fib6_clean_all(): ways that are of no use go, and nobody is told."""
-    for table in net.ipv6.tables.values():
+    """rt6_sync_down_dev(), fib6_clean_all(): ways that are of no use go; who listens hears of whole routes."""
+    for table in net.ipv6.in_order():
         for route in in_order(table):
-            if route.kind in REFUSALS:
+            if route.kind in REFUSALS or route.nh is not None:  # which goes with its object
                 continue
             route_ways = [way for way in route.nexthops if not dead(route, way)]
             if not route_ways:
-                table.remove(route)
+                remove(k, net, table, route, bool(net.sysctl["ipv6.route.skip_notify_on_dev_down"]), mine=False)
             else:
                 for way in route.nexthops:
                     if way not in route_ways:

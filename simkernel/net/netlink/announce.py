@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arch.abi.netlink import NETLINK_ROUTE
+from arch.abi.netlink import NETLINK_ROUTE, NLM_F_REPLACE
+from arch.abi.nexthop import RTM_DELNEXTHOP, RTM_NEWNEXTHOP, RTM_NEWNEXTHOPBUCKET, RTNLGRP_NEXTHOP
 from arch.abi.rtnetlink import (
     NETCONFA_IFINDEX,
     RTM_DELADDR,
@@ -33,14 +34,14 @@ from arch.abi.rtnetlink import (
 )
 from arch.abi.socket import AF_INET
 from simkernel.net.core.announce import Announcements
-from simkernel.net.core.netns import Ifaddr, Neighbour, Net, NetDevice, Route, Rule
+from simkernel.net.core.netns import Ifaddr, Neighbour, Net, NetDevice, NexthopObject, Route, Rule
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import addr, addr6, neigh, nsid, route, route6, rule
+from simkernel.net.netlink import addr, addr6, neigh, nexthop, nsid, route, route6, rule
 from simkernel.net.netlink.link_fill import link
 from simkernel.net.netlink.message import Wire
 from simkernel.net.netlink.sock import broadcast, listeners
 
-SUBJECTS = (addr, addr6, neigh, nsid, route, route6, rule)  # each registers who answers its requests
+SUBJECTS = (addr, addr6, neigh, nexthop, nsid, route, route6, rule)  # each registers who answers its requests
 
 
 class Announcer(Announcements):
@@ -80,11 +81,21 @@ class Announcer(Announcements):
             body = addr.FILL[len(address.local)](self.k, self.wire, address)
             self._tell(net, group, RTM_DELADDR if gone else RTM_NEWADDR, body, mine=four)
 
-    def route(self, net: Net, route_: Route, gone: bool = False, flags: int = 0) -> None:
+    def route(self, net: Net, route_: Route, gone: bool = False, flags: int = 0, mine: bool = True) -> None:
         group = RTNLGRP_IPV4_ROUTE if len(route_.dst) == 4 else RTNLGRP_IPV6_ROUTE
         if self._heard(net, group):
             body = route.FILL[len(route_.dst)](self.k, self.wire, route_)
-            self._tell(net, group, RTM_DELROUTE if gone else RTM_NEWROUTE, body, flags)
+            self._tell(net, group, RTM_DELROUTE if gone else RTM_NEWROUTE, body, flags, mine)
+
+    def nexthop(self, nh: NexthopObject, gone: bool = False, flags: int = 0) -> None:
+        if self._heard(nh.net, RTNLGRP_NEXTHOP):
+            body = nexthop.fill(self.k, self.wire, nh)
+            self._tell(nh.net, RTNLGRP_NEXTHOP, RTM_DELNEXTHOP if gone else RTM_NEWNEXTHOP, body, flags)
+
+    def bucket(self, nh: NexthopObject, index: int) -> None:
+        if self._heard(nh.net, RTNLGRP_NEXTHOP):
+            body = nexthop.fill_bucket(self.k, self.wire, nh, index)
+            self._tell(nh.net, RTNLGRP_NEXTHOP, RTM_NEWNEXTHOPBUCKET, body, NLM_F_REPLACE, mine=False)
 
     def neighbour(self, neighbour: Neighbour, gone: bool = False) -> None:
         net = neighbour.dev.net

@@ -30,9 +30,9 @@ from simkernel.net.netlink.message import Wire
 PROGRAM_KINDS = (LWT_BPF_IN, LWT_BPF_OUT, LWT_BPF_XMIT)
 
 
-def check_type(wire: Wire, given: dict[int, bytes]) -> None:
+def check_type(wire: Wire, given: dict[int, bytes], attribute: int = RTA_ENCAP_TYPE) -> None:
     """lwtunnel_valid_encap_type().  EINVAL, EOPNOTSUPP."""
-    kind = wire.number(given[RTA_ENCAP_TYPE], 2)
+    kind = wire.number(given[attribute], 2)
     if kind not in LWTUNNEL_ENCAPS:
         raise Refusal(EINVAL, "Unknown lwt encapsulation type")
     if kind != LWTUNNEL_ENCAP_BPF:
@@ -92,7 +92,7 @@ def _program(k: NetKernel, wire: Wire, raw: bytes, kind: int, made: LwtState) ->
     made.names[kind] = given[LWT_BPF_PROG_NAME].split(b"\0")[0]
 
 
-def tunnel(wire: Wire, state: LwtState | None) -> bytes:
+def tunnel(wire: Wire, state: LwtState | None, encap: int = RTA_ENCAP, kind_of: int = RTA_ENCAP_TYPE) -> bytes:
     """lwtunnel_fill_encap()."""
     if state is None:
         return b""
@@ -101,7 +101,7 @@ def tunnel(wire: Wire, state: LwtState | None) -> bytes:
         for kind in PROGRAM_KINDS
         if kind in state.names
     )
-    return wire.attribute(RTA_ENCAP, body) + wire.u16(RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_BPF)
+    return wire.attribute(encap, body) + wire.u16(kind_of, LWTUNNEL_ENCAP_BPF)
 
 
 def inserting(route: Route, insert: Callable[[], None]) -> None:
@@ -109,6 +109,5 @@ def inserting(route: Route, insert: Callable[[], None]) -> None:
     try:
         insert()
     except KernelError:
-        for way in route.nexthops:
-            way.drop_tunnel()
+        route.drop_tunnels()
         raise

@@ -83,8 +83,10 @@ class Wire:
         return self.message(NLMSG_ERROR, flags, request.seq, pid, body)
 
     def done(self, request: Request, pid: int, error: KernelError | None = None, extended: bool = False) -> bytes:
-        """The end of a dump: netlink_dump_done()."""
-        more = self.words(error) if extended and isinstance(error, Refusal) else b""
+        """The end of a dump: netlink_dump_done(), which says of a refusal its sentence alone."""
+        more = (
+            self.text(NLMSGERR_ATTR_MSG, error.text) if extended and isinstance(error, Refusal) and error.text else b""
+        )
         flags = NLM_F_MULTI | (NLM_F_ACK_TLVS if more else 0) | (NLM_F_DUMP_FILTERED if self.filtered else 0)
         errno = error.errno if error is not None else 0
         return self.message(NLMSG_DONE, flags, request.seq, pid, struct.pack(self.order + "i", -errno) + more)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
+from arch.abi import nexthop as nh
 from arch.abi import rtnetlink as rt
 from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.if_link import IFLA_XDP
@@ -21,7 +22,7 @@ from arch.abi.lwtunnel import (
     LWT_BPF_XMIT,
     LWT_BPF_XMIT_HEADROOM,
 )
-from arch.abi.netlink import NLA_HDRLEN, NLMSG_HDRLEN
+from arch.abi.netlink import NLA_F_NESTED, NLA_HDRLEN, NLMSG_HDRLEN
 from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
 from simkernel.net.face import NetKernel
@@ -94,6 +95,43 @@ def _checked(k: NetKernel, wire: Wire, raw: bytes, policy: Policy, start: int | 
     return given
 
 
+def parse_strict(k: NetKernel, wire: Wire, body: bytes, header: int, policy: Policy, last: int) -> dict[int, bytes]:
+    """nlmsg_parse(): as above, and nothing but the policy's attributes, up to the type `last`, each as long as it has to be.  EINVAL, ERANGE."""
+    if len(body) < header:
+        raise Refusal(EINVAL, "Invalid header length")
+    return nested_strict(k, wire, body[header:], policy, last, NLMSG_HDRLEN + header)
+
+
+def nested_strict(
+    k: NetKernel, wire: Wire, raw: bytes, policy: Policy, last: int, start: int
+) -> dict[int, bytes]:  # fmt: skip
+    """nla_parse() with NL_VALIDATE_STRICT of attributes that begin at `start` of the message.  EINVAL, ERANGE."""
+    given: dict[int, bytes] = {}
+    end = 0
+    for kind, value, at in wire.walk(raw):
+        rule = policy.get(kind, UNSUPPORTED)
+        nested = bool(wire.number(raw[at + 2 : at + 4], 2) & NLA_F_NESTED)
+        if not 0 < kind <= last:
+            raise Refusal(EINVAL, "Unknown attribute type", start + at)
+        width = WIDTH.get(rule.kind, 0)
+        if width and len(value) != width:
+            raise Refusal(EINVAL, "invalid attribute length", start + at, policy=_shown(wire, rule))
+        if rule.kind is Kind.NESTED and not nested:
+            raise Refusal(EINVAL, "NLA_F_NESTED is missing", start + at, policy=_shown(wire, rule))
+        if rule is UNSUPPORTED:
+            raise Refusal(EINVAL, "Unsupported attribute", start + at)
+        if rule.kind is not Kind.NESTED and nested:
+            raise Refusal(EINVAL, "NLA_F_NESTED not expected", start + at, policy=_shown(wire, rule))
+        wrong = _wrong(wire, rule, value)
+        if wrong is not None:
+            raise Refusal(*wrong, start + at, policy=_shown(wire, rule))
+        given[kind] = value
+        end = at + 4 + len(value) + 3 & ~3
+    if end < len(raw):
+        raise Refusal(EINVAL, "bytes leftover after parsing attributes")
+    return given
+
+
 def _wrong(wire: Wire, rule: Rule, value: bytes) -> tuple[int, str] | None:
     """validate_nla(): the errno and its sentence."""
     size, kind, width = len(value), rule.kind, WIDTH.get(rule.kind, 0)
@@ -136,6 +174,7 @@ def _too_long(value: bytes, size: int) -> bool:
     return not value or bool(size and length > size)
 
 
+UNSUPPORTED = Rule(Kind.LEAST)  # of a type that a strict policy has no row for
 U8, U16, U32, U64, S32 = Rule(Kind.U8), Rule(Kind.U16), Rule(Kind.U32), Rule(Kind.U64), Rule(Kind.S32)
 ADDRESS4, ADDRESS6 = Rule(Kind.LEAST, 4), Rule(Kind.LEAST, 16)
 NESTED, FLAG = Rule(Kind.NESTED), Rule(Kind.FLAG)
@@ -209,4 +248,17 @@ LWT_BPF: Policy = {
     LWT_BPF_XMIT_HEADROOM: U32,
 }  # net/core/lwt_bpf.c
 LWT_BPF_PROG: Policy = {LWT_BPF_PROG_FD: U32, LWT_BPF_PROG_NAME: Rule(Kind.NUL_STRING, 256)}
+NHA_RES: Policy = {
+    nh.NHA_RES_GROUP_BUCKETS: U16, nh.NHA_RES_GROUP_IDLE_TIMER: U32, nh.NHA_RES_GROUP_UNBALANCED_TIMER: U32,
+}  # fmt: skip
+NHA_NEW: Policy = {  # net/ipv4/nexthop.c: rtm_nh_policy_new and the others
+    nh.NHA_ID: U32, nh.NHA_GROUP: Rule(Kind.BINARY), nh.NHA_GROUP_TYPE: U16, nh.NHA_BLACKHOLE: FLAG, nh.NHA_OIF: U32,
+    nh.NHA_GATEWAY: Rule(Kind.BINARY), nh.NHA_ENCAP_TYPE: U16, nh.NHA_ENCAP: NESTED, nh.NHA_FDB: FLAG, nh.NHA_RES_GROUP: NESTED,
+}  # fmt: skip
+NHA_GET: Policy = {nh.NHA_ID: U32}
+NHA_DUMP: Policy = {nh.NHA_OIF: U32, nh.NHA_GROUPS: FLAG, nh.NHA_MASTER: U32, nh.NHA_FDB: FLAG}
+NHA_DUMP_BUCKET: Policy = {nh.NHA_ID: U32, nh.NHA_OIF: U32, nh.NHA_MASTER: U32, nh.NHA_RES_BUCKET: NESTED}
+NHA_RES_DUMP: Policy = {nh.NHA_RES_BUCKET_NH_ID: U32}
+NHA_GET_BUCKET: Policy = {nh.NHA_ID: U32, nh.NHA_RES_BUCKET: NESTED}
+NHA_RES_GET: Policy = {nh.NHA_RES_BUCKET_INDEX: U16}
 NETNSA: Policy = {rt.NETNSA_NSID: S32, rt.NETNSA_PID: U32, rt.NETNSA_FD: U32}  # net/core/net_namespace.c

@@ -50,6 +50,7 @@ from arch.abi.rtnetlink import (
     RTM_F_PREFIX,
     RTM_GETROUTE,
     RTM_NEWROUTE,
+    RTN_BLACKHOLE,
     RTN_LOCAL,
     RTN_MAX,
     RTN_UNICAST,
@@ -61,7 +62,8 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
-from simkernel.net.core.netns import Net, NetDevice, Nexthop, Route
+from simkernel.net.core.netns import Net, NetDevice, Nexthop, NexthopObject, Route
+from simkernel.net.core.nexthops import compatible
 from simkernel.net.core.rules import Flow
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import fib
@@ -115,21 +117,41 @@ def metrics(wire: Wire, route: Route) -> bytes:
 def fill(k: NetKernel, wire: Wire, route: Route, told: int = 0) -> bytes:
     """fib_dump_info(); `told`: the table that is told in place of its own."""
     single = route.nexthops[0] if len(route.nexthops) == 1 else None
-    flags = way_flags(single) if single is not None else 0
+    flags = way_flags(single) if single is not None and not hides_ways(route) else 0
     number = told or route.table
     table = number if number < 256 else RT_TABLE_COMPAT
-    out = wire.pack(RTMSG, AF_INET, route.prefix, 0, route.tos, table, route.protocol, route.scope, route.kind, flags)
+    out = wire.pack(
+        RTMSG, AF_INET, route.prefix, 0, route.tos, table, route.protocol, route.scope, kind_of(route), flags
+    )
     out += wire.u32(RTA_TABLE, number)
     out += wire.attribute(RTA_DST, route.dst) if route.prefix else b""
     out += wire.u32(RTA_PRIORITY, route.priority) if route.priority else b""
     out += metrics(wire, route)
     out += wire.attribute(RTA_PREFSRC, route.source) if route.source is not None else b""
+    out += by_object(wire, route)
+    if hides_ways(route):
+        return out
     if single is not None:
         out += _way(wire, single) + (wire.u32(RTA_OIF, single.dev.ifindex) if single.dev is not None else b"")
         out += tunnel(wire, single.lwt)
     elif route.nexthops:
         out += wire.attribute(RTA_MULTIPATH, multipath(wire, route.nexthops, _way))
     return out
+
+
+def kind_of(route: Route) -> int:
+    """What is told of its kind."""
+    return RTN_BLACKHOLE if route.nh is not None and route.nh.blackhole else route.kind
+
+
+def by_object(wire: Wire, route: Route) -> bytes:
+    """RTA_NH_ID."""
+    return wire.u32(RTA_NH_ID, route.nh.id) if route.nh is not None else b""
+
+
+def hides_ways(route: Route) -> bool:
+    """The ways of its object are not told."""
+    return route.nh is not None and not compatible(route.nh.net)
 
 
 def multipath(wire: Wire, ways: list[Nexthop], show: Callable[[Wire, Nexthop], bytes]) -> bytes:
@@ -228,14 +250,17 @@ def _gateway(wire: Wire, given: dict[int, bytes], size: int) -> bytes | None:
     return gateway if gateway is None or any(gateway) else None
 
 
-def refuse_unknown(wire: Wire, given: dict[int, bytes]) -> None:
-    """lwtunnel_valid_encap_type(), nexthop_find_by_id(): no tunnels but programs, no objects for next hops.  EINVAL, EOPNOTSUPP."""
+def object_of(wire: Wire, net: Net, given: dict[int, bytes]) -> NexthopObject | None:
+    """lwtunnel_valid_encap_type(): no tunnels but programs; nexthop_find_by_id(): whose ways are taken.  EINVAL, EOPNOTSUPP."""
     if RTA_ENCAP_TYPE in given:
         check_type(wire, given)
-    if wire.number(given.get(RTA_NH_ID)):
+    number = wire.number(given.get(RTA_NH_ID))
+    if number:
         if any(kind in given for kind in (RTA_GATEWAY, RTA_OIF, RTA_MULTIPATH, RTA_ENCAP)):
             raise Refusal(EINVAL, "Nexthop specification and nexthop id are mutually exclusive")
-        raise Refusal(EINVAL, "Nexthop id does not exist")
+        if number not in net.nexthops:
+            raise Refusal(EINVAL, "Nexthop id does not exist")
+    return net.nexthops.get(number)
 
 
 def read(k: NetKernel, wire: Wire, request: Request, missing: int = 0) -> Route:
@@ -256,7 +281,7 @@ def read(k: NetKernel, wire: Wire, request: Request, missing: int = 0) -> Route:
     route.metrics, route.congestion = read_metrics(k, wire, given.get(RTA_METRICS))
     if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
         raise Refusal(EINVAL, "Invalid rtm_flags - can not contain DEAD or LINKDOWN")
-    refuse_unknown(wire, given)
+    route.nh = object_of(wire, request.net, given)
     if RTA_MULTIPATH in given:
         if missing and not list(_nexthops(wire, given[RTA_MULTIPATH])):
             raise KernelError(missing)
@@ -276,7 +301,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     route = read(k, wire, request)
     route.table = route.table or RT_TABLE_MAIN
     route.kind = route.kind or RTN_UNICAST
-    if not route.nexthops and not fib.PROPS[route.kind][0]:
+    if not route.nexthops and route.nh is None and not fib.PROPS[route.kind][0]:
         route.nexthops = [Nexthop(None)]
     inserting(route, partial(fib.insert, k, request.net, route, request.flags))
 
@@ -392,8 +417,8 @@ def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
         return
     tables = request.net.ipv4.tables
     wanted = filtered(wire, request, tables, "ipv4: ")
-    for number in sorted(tables, key=lambda n: (n & 255, n)):
-        for route in tables[number].routes():
+    for table in request.net.ipv4.in_order():
+        for route in table.routes():
             if wanted(route):
                 yield fill(k, wire, route)
 

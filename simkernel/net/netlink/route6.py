@@ -49,13 +49,16 @@ from simkernel.net.netlink.route import (
     RTMSG,
     RTMSG_SIZE,
     asked,
+    by_object,
     device,
     filtered,
+    hides_ways,
+    kind_of,
     metrics,
     multipath,
+    object_of,
     read_metrics,
     read_ways,
-    refuse_unknown,
     way_flags,
     ways_of,
 )
@@ -69,7 +72,7 @@ def _way(wire: Wire, way: Nexthop) -> bytes:
 def _head(wire: Wire, route: Route, bits: int, flags: int, source_bits: int = 0) -> bytes:
     table = route.table if route.table < 256 else RT_TABLE_COMPAT
     return wire.pack(
-        RTMSG, AF_INET6, bits, source_bits, 0, table, route.protocol, RT_SCOPE_UNIVERSE, route.kind, flags
+        RTMSG, AF_INET6, bits, source_bits, 0, table, route.protocol, RT_SCOPE_UNIVERSE, kind_of(route), flags
     ) + wire.u32(RTA_TABLE, route.table)  # fmt: skip
 
 
@@ -80,12 +83,14 @@ def _tail(wire: Wire, route: Route) -> bytes:
 def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
     """rt6_fill_node() of a route in a table."""
     single = route.nexthops[0] if len(route.nexthops) == 1 else None
-    flags = way_flags(single) if single is not None else 0
+    flags = way_flags(single) if single is not None and not hides_ways(route) else 0
     out = _head(wire, route, route.prefix, flags)
     out += wire.attribute(RTA_DST, route.dst) if route.prefix else b""
     out += wire.attribute(RTA_PREFSRC, route.source) if route.source is not None else b""
-    out += metrics(wire, route) + wire.u32(RTA_PRIORITY, route.priority)
-    if single is not None:
+    out += metrics(wire, route) + wire.u32(RTA_PRIORITY, route.priority) + by_object(wire, route)
+    if hides_ways(route):
+        pass
+    elif single is not None and not (route.nh is not None and route.nh.is_group):
         out += _way(wire, single) + (wire.u32(RTA_OIF, single.dev.ifindex) if single.dev is not None else b"")
         out += tunnel(wire, single.lwt)
     elif route.nexthops:
@@ -109,6 +114,8 @@ def _read(k: NetKernel, wire: Wire, request: Request, missing: int = ENODEV) -> 
     dst = address(given.get(RTA_DST), (plen + 7) // 8) or b""
     if kind > RTN_MAX:
         raise Refusal(EINVAL, "Invalid route type")
+    if slen and object_of(wire, request.net, given) is not None:
+        raise Refusal(EINVAL, "IPv6 routes using source address can not use nexthop objects")
     if plen > 128 or slen:
         raise Refusal(EINVAL, "Invalid prefix length" if plen > 128 else "Invalid source address length")
     dst = dst.ljust(IN6_ADDR_SIZE, b"\0")
@@ -120,7 +127,7 @@ def _read(k: NetKernel, wire: Wire, request: Request, missing: int = ENODEV) -> 
     route.pref = wire.number(given.get(RTA_PREF), 1, route.pref)
     if RTA_VIA in given:
         raise Refusal(EINVAL, "IPv6 does not support RTA_VIA attribute")
-    refuse_unknown(wire, given)
+    route.nh = object_of(wire, request.net, given)
     if RTA_MULTIPATH in given and missing == ESRCH:
         route.nexthops = ways_of(k, wire, request.net, given[RTA_MULTIPATH], 16)
     elif RTA_MULTIPATH in given:
@@ -141,7 +148,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     route.table = route.table or RT_TABLE_MAIN
     route.kind = route.kind or RTN_UNICAST
     route.priority = route.priority or IP6_RT_PRIO_USER
-    if not route.nexthops and route.kind not in REFUSALS:
+    if not route.nexthops and route.nh is None and route.kind not in REFUSALS:
         route.nexthops = [Nexthop(None)]
     inserting(route, partial(ip6_fib.insert, k, request.net, route, request.flags))
 
@@ -203,8 +210,8 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
         return
     tables = request.net.ipv6.tables
     wanted = filtered(wire, request, tables, "ipv6: ")
-    for number in sorted(tables, key=lambda n: (n & 255, n)):
-        for route in ip6_fib.in_order(tables[number]):
+    for table in request.net.ipv6.in_order():
+        for route in ip6_fib.in_order(table):
             if wanted(route):
                 yield fill(k, wire, route)
 

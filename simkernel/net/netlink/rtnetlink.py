@@ -32,6 +32,7 @@ class Row:
     dump: Dump | None = None
     one: One | None = None
     change: Change | None = None
+    since: str = ""  # the version that has it
 
 
 TABLE: dict[int, Row] = {}
@@ -81,7 +82,7 @@ def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple
     if (request.kind - RTM_BASE) & 3 == 1 and request.flags & NLM_F_BULK:
         raise Refusal(EOPNOTSUPP, "Bulk delete is not supported")
     row = TABLE.get(request.kind)
-    if row is None:
+    if row is None or (row.since and k.version.before(row.since)):
         raise KernelError(EOPNOTSUPP)
     if get and request.flags & NLM_F_DUMP:
         if row.dump is None:
