@@ -16,6 +16,7 @@ from bpf import uapi
 from bpf.btf import Btf, BtfType
 from bpf.btf.codec import GLOBAL
 from bpf.btf.record import Reader, Record
+from bpf.helpers.rows import FuncProto
 from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
@@ -310,6 +311,7 @@ class Env:
         self.subprogs: list[SubprogInfo] = []  # one more than functions: the end
         self.used_maps: list[MapInfo] = []
         self.kfuncs: dict[tuple[int, int], Any] = {}
+        self.protos: dict[int, FuncProto] = {}  # of the helpers it has called, which it may
         self.has_func_info = False
         self.btf: Any = request.prog_btf
         self.vmlinux: Any = request.vmlinux_btf

@@ -36,7 +36,15 @@ OTHER_STEP: Final = 4  # nothing of these: decoded when it is met
 
 def back_steps(insns: list[Insn], by_frame: bool) -> list[BackStep]:
     """Of all instructions; `by_frame`: since 6.5 nobody follows the frame pointer."""
-    return [_back_step(insn, by_frame) for insn in insns]
+    known: dict[int, BackStep] = {}  # by opcode and registers, which is all that counts
+    steps: list[BackStep] = []
+    for insn in insns:
+        key = insn.code << 8 | insn.dst_reg << 4 | insn.src_reg
+        step = known.get(key)
+        if step is None:
+            step = known[key] = _back_step(insn, by_frame)
+        steps.append(step)
+    return steps
 
 
 def _back_step(insn: Insn, by_frame: bool) -> BackStep:

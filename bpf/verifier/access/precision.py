@@ -171,7 +171,7 @@ def _mark_frames(state: VerifierState, precise: bool) -> None:
             if reg.value.type == SCALAR_VALUE:
                 reg.precise = precise
         for slot in frame.stack:
-            if slot.is_spilled_reg and slot.value.type == SCALAR_VALUE:
+            if slot.precise != precise and slot.is_spilled_reg and slot.value.type == SCALAR_VALUE:
                 slot.precise = precise
 
 

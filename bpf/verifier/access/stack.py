@@ -22,7 +22,6 @@ from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import (
     ADD_CONST,
     BPF_REG_SIZE,
-    INVALID_SLOT,
     MAX_BPF_STACK,
     NOTHING,
     REG_LIVE_READ64,
@@ -35,7 +34,6 @@ from bpf.verifier.domain.state import (
     STACK_POISON,
     STACK_SPILL,
     STACK_ZERO,
-    UNREADABLE,
     FuncState,
     Reg,
     StackSlot,
@@ -93,7 +91,7 @@ def grow_stack_state(env: Env, frame: FuncState, size: int) -> None:
 def _hold(frame: FuncState, size: int) -> None:
     """There are slots for `size` bytes: realloc_func_state()."""
     missing = _rounded(size) // BPF_REG_SIZE - len(frame.stack)
-    frame.stack.extend(StackSlot(INVALID_SLOT, UNREADABLE) for _ in range(missing))
+    frame.stack.extend(StackSlot.unused() for _ in range(missing))
 
 
 def _rounded(size: int) -> int:
@@ -204,7 +202,7 @@ def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: i
         if reg.value.umax.bit_length() > 8 * size:
             slot.value = slot.value.with_id(0)
     elif stores_imm and tracked and insn.imm != 0:
-        _save_register(slot, Reg(known_scalar(insn.imm & ((1 << 64) - 1))), size)
+        _save_register(slot, Reg.of(known_scalar(insn.imm & ((1 << 64) - 1))), size)
     elif reg is not None and base_type(reg.value.type) in _SPILLABLE:
         _spill_pointer(env, frame, slot, reg, size, insn_idx)
     else:
@@ -218,7 +216,7 @@ def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: i
 def _spill_scalar(env: Env, slot: StackSlot, reg: Reg | None, size: int, imm: int) -> None:
     """Any scalar, with its id if nothing of it is cut off."""
     if reg is None:
-        reg = Reg(known_scalar(imm & ((1 << 64) - 1)))
+        reg = Reg.of(known_scalar(imm & ((1 << 64) - 1)))
     v = reg.value
     fits = v.umax.bit_length() <= 8 * size
     if fits and env.rules.constants_linked:

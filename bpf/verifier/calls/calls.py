@@ -153,7 +153,9 @@ def check_helper_call(env: Env, insn: Insn) -> None:
     """One call of a helper on one path."""
     func_id = insn.imm
     here = env.insn_idx
-    fn = _find_proto(env, func_id)
+    fn = env.protos.get(func_id)
+    if fn is None:
+        fn = env.protos[func_id] = _find_proto(env, func_id)
     if fn.might_sleep and env.cur.held != NOTHING_HELD:
         check_sleep_here(env, func_id_name(env, func_id))
     meta = CallMeta(func_id, fn.pkt_access)

@@ -307,20 +307,36 @@ def same_bounds(a: Value, b: Value) -> bool:
 
 
 class Reg:
-    """One register, or the register spilled into one stack slot, on one path."""
+    """One register, or the register spilled into one stack slot, on one path.
+
+    It has no __init__(), as Value has none: so many are made when a state is copied that the call alone would count.
+    """
 
     __slots__ = ("live", "parent", "precise", "subreg_def", "value")
 
-    def __init__(self, value: Value, parent: Reg | None = None, live: int = 0) -> None:
-        self.value = value
-        self.parent = parent  # the same register at the last checkpoint of this path
-        self.live = live  # REG_LIVE_*
-        self.precise = False  # pruning must compare this scalar exactly
-        self.subreg_def = DEF_NOT_SUBREG  # 1 + instruction that wrote the low half only
+    value: Value
+    parent: Reg | None  # the same register at the last checkpoint of this path
+    live: int  # REG_LIVE_*
+    precise: bool  # pruning must compare this scalar exactly
+    subreg_def: int  # 1 + instruction that wrote the low half only
+
+    @staticmethod
+    def of(value: Value, live: int = 0) -> Reg:
+        """One that no checkpoint knows."""
+        new = Reg()
+        new.value = value
+        new.parent = None
+        new.live = live
+        new.precise = False
+        new.subreg_def = DEF_NOT_SUBREG
+        return new
 
     def clone(self) -> Reg:
         """A holder of its own with everything the same."""
-        new = Reg(self.value, self.parent, self.live)
+        new = Reg()
+        new.value = self.value
+        new.parent = self.parent
+        new.live = self.live
         new.precise = self.precise
         new.subreg_def = self.subreg_def
         return new
@@ -350,18 +366,18 @@ class StackSlot(Reg):
 
     __slots__ = ("kinds",)
 
-    def __init__(self, kinds: bytes, value: Value, parent: Reg | None = None, live: int = 0) -> None:
-        self.value = value  # all of Reg's, without a call: slots are made as often as states are copied
-        self.parent = parent
-        self.live = live
-        self.precise = False
-        self.subreg_def = DEF_NOT_SUBREG
-        self.kinds = kinds  # one STACK_* per byte; byte 7 has the lowest address
+    kinds: bytes  # one STACK_* per byte; byte 7 has the lowest address
 
-    def clone(self) -> StackSlot:
-        new = StackSlot(self.kinds, self.value, self.parent, self.live)
-        new.precise = self.precise
-        new.subreg_def = self.subreg_def
+    @staticmethod
+    def unused() -> StackSlot:
+        """One that nothing was written to."""
+        new = StackSlot()
+        new.value = UNREADABLE
+        new.parent = None
+        new.live = 0
+        new.precise = False
+        new.subreg_def = DEF_NOT_SUBREG
+        new.kinds = INVALID_SLOT
         return new
 
     @property
@@ -434,7 +450,7 @@ class FuncState:
         """init_func_state(): nothing is known but the frame pointer."""
         new = FuncState(callsite, frameno, subprogno)
         new.stack = []
-        new.regs = [Reg(UNREADABLE) for _ in range(MAX_BPF_REG)]
+        new.regs = [Reg.of(UNREADABLE) for _ in range(MAX_BPF_REG)]
         for reg in new.regs:
             reg.precise = precise
         frame_pointer = known_zero(PTR_TO_STACK)
@@ -457,7 +473,16 @@ class FuncState:
         new.callback_ret_range = self.callback_ret_range
         new.refs = self.refs
         new.regs = [reg.clone() for reg in self.regs]
-        new.stack = [slot.clone() for slot in self.stack] if self.stack else []
+        new.stack = stack = []
+        for slot in self.stack:
+            twin = StackSlot()
+            twin.value = slot.value
+            twin.parent = slot.parent
+            twin.live = slot.live
+            twin.precise = slot.precise
+            twin.subreg_def = slot.subreg_def
+            twin.kinds = slot.kinds
+            stack.append(twin)
         return new
 
 

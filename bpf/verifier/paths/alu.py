@@ -90,16 +90,17 @@ _PACKET: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 _OF_NUMBERS: Final = {
     BPF_ADD: operator.add, BPF_SUB: operator.sub, BPF_AND: operator.and_, BPF_OR: operator.or_, BPF_XOR: operator.xor,
 }  # fmt: skip
+_UNARY: Final = frozenset({BPF_END, BPF_NEG})
 _PROHIBITED: Final = "pointer arithmetic with it prohibited for !root"
 
 
 def check_alu_op(env: Env, insn: Insn) -> None:
     """One instruction of class ALU or ALU64."""
     op = insn.op
-    if op in (BPF_END, BPF_NEG):
-        _check_unary(env, insn, op)
-    elif op == BPF_MOV:
+    if op == BPF_MOV:
         check_mov(env, insn)
+    elif op in _UNARY:
+        _check_unary(env, insn, op)
     elif op > BPF_END:
         env.reject(EINVAL, f"invalid BPF_ALU opcode {op:x}")
     else:

@@ -38,6 +38,12 @@ from bpf.verifier.paths.may_goto import MAY_GOTO
 
 _CALL: Final = BPF_JMP | BPF_CALL
 NAMES: Final = (_CALL, BPF_LD_IMM64)  # what may name a function
+_SHAPING: Final = frozenset({BPF_LD, BPF_JMP, BPF_JMP32})  # classes that say something of a function's shape
+_PLAIN: Final = frozenset(range(256)).difference(
+    {BPF_LD_IMM64}, (code for code in range(256) if code & 7 in (BPF_JMP, BPF_JMP32))
+)  # opcodes of which each goes on to the next instruction
+_EXPLORED: Final = bytes([EXPLORED])
+_FALLEN_THROUGH: Final = bytes([DISCOVERED | FALLTHROUGH])
 _LAST: Final = (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA)  # how a function may end
 
 
@@ -103,11 +109,12 @@ def check_subprogs(env: Env) -> None:
     """Functions are not left except by call and exit."""
     for number, subprog in enumerate(env.subprogs[:-1]):
         end = env.subprogs[number + 1].start
-        for i in range(subprog.start, end):
+        shaping = [i for i, insn in enumerate(env.insns[subprog.start : end], subprog.start) if insn.cls in _SHAPING]
+        for i in shaping:
             insn = env.insns[i]
             if insn.cls == BPF_LD:
                 subprog.has_ld_abs |= insn.mode in (BPF_ABS, BPF_IND)
-            elif insn.cls in (BPF_JMP, BPF_JMP32):
+            else:
                 _note_tail_call(subprog, insn)
                 _check_jump_inside(env, i, insn, subprog.start, end)
         last = env.insns[end - 1].code
@@ -133,38 +140,42 @@ def _check_jump_inside(env: Env, i: int, insn: Insn, start: int, end: int) -> No
 
 
 class _Walk:
-    """A depth-first search without recursion; `state` has where each instruction stands in it."""
+    """A depth-first search without recursion; `state` has where each instruction stands in it.
+
+    A stretch without jumps stands on the stack as its last instruction: whoever is back there is through with all of it.
+    """
 
     def __init__(self, env: Env) -> None:
         self.env = env
-        self.state = [0] * len(env.insns)
+        self.state = bytearray(len(env.insns))
         self.stack = [0]
         self.state[0] = DISCOVERED
-        self.plain = [insn.code != BPF_LD_IMM64 and insn.cls not in (BPF_JMP, BPF_JMP32) for insn in env.insns]
+        self.begins: dict[int, int] = {}  # of a stretch by its last instruction
+        self.plain = bytes([insn.code in _PLAIN for insn in env.insns])
 
     def run(self) -> None:
-        stack, state, plain = self.stack, self.state, self.plain
+        stack, state, plain, begins = self.stack, self.state, self.plain, self.begins
         while stack:
-            here = self._straight(stack[-1])
+            here = stack[-1]
+            if plain[here] and state[here] == DISCOVERED:
+                here = stack[-1] = self._straight(here)
             if self._visit(here):
                 continue
-            state[here] = EXPLORED
+            begin = begins.pop(here, here)
+            state[begin : here + 1] = _EXPLORED * (here + 1 - begin)
             stack.pop()
-            while stack:  # back up such a stretch, which has no other edges
-                above = stack[-1]
-                if not plain[above] or state[above] != DISCOVERED | FALLTHROUGH:
-                    break
-                state[above] = EXPLORED
-                stack.pop()
 
     def _straight(self, here: int) -> int:
         """Down a stretch without jumps, whose only edges _push() would follow; answers where it ends."""
-        state, stack, plain, last = self.state, self.stack, self.plain, len(self.state) - 1
-        while plain[here] and state[here] == DISCOVERED and here < last and state[here + 1] == 0:
-            state[here] = DISCOVERED | FALLTHROUGH
-            here += 1
-            state[here] = DISCOVERED
-            stack.append(here)
+        end = self.plain.find(0, here)
+        new = self.state[here + 1 : end + 1 if end >= 0 else None]
+        count = len(new) - len(new.lstrip(b"\0"))  # nobody was there yet
+        if count:
+            last = here + count
+            self.state[here:last] = _FALLEN_THROUGH * count
+            self.state[last] = DISCOVERED
+            self.begins[last] = here
+            return last
         return here
 
     def _push(self, here: int, there: int, edge: int, loop_ok: bool) -> bool:
@@ -264,15 +275,15 @@ def check_cfg(env: Env) -> None:
         walk.state[start] = DISCOVERED
         walk.stack = [start]
         walk.run()
-    i = 0
-    while i < len(env.insns):
-        if walk.state[i] != EXPLORED:
+    high = -1  # second half of a wide instruction
+    for i, (state, insn) in enumerate(zip(list(walk.state), env.insns)):
+        if i == high:
+            if state != 0:
+                env.reject(EINVAL, f"jump into the middle of ldimm64 insn {i - 1}")
+        elif state != EXPLORED:
             env.reject(EINVAL, f"unreachable insn {i}")
-        if env.insns[i].code == BPF_LD_IMM64 and env.rules.wide_imm64_in_cfg:
-            if walk.state[i + 1] != 0:
-                env.reject(EINVAL, f"jump into the middle of ldimm64 insn {i}")
-            i += 1
-        i += 1
+        elif insn.code == BPF_LD_IMM64 and env.rules.wide_imm64_in_cfg:
+            high = i + 1
     if not env.rules.jump_points:
         for aux in env.aux:
             aux.jmp_point = aux.prune_point

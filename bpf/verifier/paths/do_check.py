@@ -355,6 +355,8 @@ def _mark_seen(env: Env) -> None:
 
 # ---- the walk ----
 
+_ALU_CLASSES: Final = frozenset({BPF_ALU, BPF_ALU64})  # a tuple of names would be made anew at each step
+_JMP_CLASSES: Final = frozenset({BPF_JMP, BPF_JMP32})
 _HANDLERS: Final = {
     BPF_ALU: None,
     BPF_ALU64: None,
@@ -402,24 +404,25 @@ def do_check(env: Env) -> None:
     stays = env.rules.state_after_insn and not level2  # at level 1 the flag outlives an instruction
     prev_insn_idx = -1
     insns, aux = env.insns, env.aux
-    count = len(insns)
+    count, limit, level = len(insns), env.insn_limit, env.level
+    end_of_function = BPF_JMP | BPF_EXIT
     while True:
         env.prev_insn_idx = prev_insn_idx
         here = env.insn_idx
         if here >= count:
             env.reject(EFAULT, f"invalid insn idx {here} insn_cnt {count}")
         insn = insns[here]
-        env.insn_processed += 1
-        if env.insn_processed > env.insn_limit:
-            env.reject(E2BIG, f"BPF program is too large. Processed {env.insn_processed} insn")
+        env.insn_processed = processed = env.insn_processed + 1
+        if processed > limit:
+            env.reject(E2BIG, f"BPF program is too large. Processed {processed} insn")
         cur, known = env.cur, aux[here]
         if (known.prune_point or known.jmp_point) and is_state_visited(env, here):
-            if env.level:
+            if level:
                 _print_safe(env, print_state)
             done = True
         else:
             cur.last_insn_idx = prev_insn_idx
-            if env.level:
+            if level:
                 print_insn(env, print_state)
                 print_state = print_state and stays
             if not cur.speculative:  # not dead code, unless only a mispredicting CPU comes here
@@ -435,7 +438,7 @@ def do_check(env: Env) -> None:
                 return
             prev_insn_idx, env.insn_idx = branch.prev_insn_idx, branch.insn_idx
             print_state = True
-        elif insn.code == BPF_JMP | BPF_EXIT:
+        elif insn.code == end_of_function:
             print_state = True
 
 
@@ -470,10 +473,10 @@ def _step_or_fence(env: Env, insn: Insn) -> bool:
 def _step(env: Env, insn: Insn) -> bool:
     """One instruction; moves on env.insn_idx.  True: the path ends here."""
     class_ = insn.cls
-    if class_ in (BPF_ALU, BPF_ALU64):
+    if class_ in _ALU_CLASSES:
         check_alu_op(env, insn)
         env.insn_idx += 1
-    elif class_ in (BPF_JMP, BPF_JMP32):
+    elif class_ in _JMP_CLASSES:
         env.jmps_processed += 1
         op = insn.op
         if op == BPF_CALL:

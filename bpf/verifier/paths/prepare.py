@@ -46,6 +46,7 @@ from bpf.verifier.paths.fields import check_fields
 from bpf.versions.program_types import types_where
 
 _TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
+_ASKED: Final = (BPF_LDX, BPF_STX, BPF_JMP32)  # classes whose instructions need more than a known opcode
 _INDIRECT_JUMP: Final = BPF_JMP | BPF_JA | BPF_X
 _HASHES: Final = (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_HASH_OF_MAPS)
 _CGROUP_STORAGE: Final = (uapi.BPF_MAP_TYPE_CGROUP_STORAGE, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE)
@@ -172,8 +173,13 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
     insns = env.insns
     early = env.rules.checked_before_walk
     known = opcodes(env.version)
-    i = 0
-    while i < len(insns):
+    # of most instructions nothing is asked here but whether there is such an opcode
+    plain = frozenset(code for code in known if not early and code & 7 not in _ASKED and code != BPF_LD_IMM64)
+    looked_at = [i for i, insn in enumerate(insns) if insn.code not in plain]
+    high = -1  # second half of the last ld_imm64
+    for i in looked_at:
+        if i == high:
+            continue
         insn = insns[i]
         for regno in (insn.dst_reg, insn.src_reg) if early else ():
             if regno >= MAX_BPF_REG:
@@ -184,7 +190,7 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
             env.reject(EINVAL, "BPF_STX uses reserved fields")
         if insn.code == BPF_LD_IMM64:
             _resolve(env, i, insn)
-            i += 1
+            high = i + 1
         elif insn.code not in known or (insn.cls == BPF_JMP32 and not env.rules.jmp32):
             if insn.code != _INDIRECT_JUMP or not env.rules.indirect_jumps_named:
                 env.reject(EINVAL, f"unknown opcode {insn.code:02x}")
@@ -192,7 +198,6 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
                 env.reject(EINVAL, "BPF_JA|BPF_X uses reserved fields")
         elif early:
             check_fields(env, insn)
-        i += 1
 
 
 def _resolve(env: Env, i: int, insn: Insn) -> None:

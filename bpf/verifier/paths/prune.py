@@ -31,6 +31,7 @@ from bpf.verifier.domain.state import (
     STACK_MISC,
     STACK_SPILL,
     STACK_ZERO,
+    UNREADABLE,
     FuncState,
     Reg,
     StackSlot,
@@ -192,7 +193,7 @@ def _maybe_looping(old: VerifierState, cur: VerifierState) -> bool:
 def _propagate_liveness_reg(env: Env, old: Reg, cur: Reg) -> int:
     cur_flag = cur.live & REG_LIVE_READ
     flag = old.live & REG_LIVE_READ
-    if cur_flag in (REG_LIVE_READ64, flag) or not flag:
+    if cur_flag in (REG_LIVE_READ64, flag):
         return 0
     mark_reg_read(env, old, cur, flag)
     return flag
@@ -203,11 +204,12 @@ def _propagate_liveness(env: Env, old: VerifierState, cur: VerifierState) -> Non
     for number, (old_frame, cur_frame) in enumerate(zip(old.frames, cur.frames)):
         first = BPF_REG_6 if number < old.curframe else 0
         for regno in range(first, BPF_REG_FP):
-            cur_reg = cur_frame.regs[regno]
-            if _propagate_liveness_reg(env, old_frame.regs[regno], cur_reg) == REG_LIVE_READ64:
+            old_reg, cur_reg = old_frame.regs[regno], cur_frame.regs[regno]
+            if old_reg.live & REG_LIVE_READ and _propagate_liveness_reg(env, old_reg, cur_reg) == REG_LIVE_READ64:
                 mark_insn_zext(env, cur_reg)
         for old_slot, cur_slot in zip(old_frame.stack, cur_frame.stack):
-            _propagate_liveness_reg(env, old_slot, cur_slot)
+            if old_slot.live & REG_LIVE_READ:
+                _propagate_liveness_reg(env, old_slot, cur_slot)
 
 
 def _propagate_precision(env: Env, old: VerifierState) -> None:
@@ -225,7 +227,7 @@ def _propagate_precision(env: Env, old: VerifierState) -> None:
                     env.verbose(f"frame {number}: propagating r{regno}\n")
                 mark_chain_precision_frame(env, number, regno)
         for spi, slot in enumerate(frame.stack):
-            if slot.is_spilled_reg and slot.was_relied_on:
+            if slot.precise and slot.is_spilled_reg and slot.was_relied_on:
                 if level2:
                     env.verbose(f"frame {number}: propagating fp{(-spi - 1) * BPF_REG_SIZE}\n")
                 mark_chain_precision_stack_frame(env, number, spi)
@@ -237,14 +239,14 @@ def _propagate_precision(env: Env, old: VerifierState) -> None:
 def _clean_func_state(env: Env, frame: FuncState) -> None:
     """What no path below ever read need not be compared: forget it."""
     for reg in frame.regs[:BPF_REG_FP]:
-        read = reg.live & REG_LIVE_READ
-        reg.live |= REG_LIVE_DONE
-        if not read:
+        live = reg.live
+        reg.live = live | REG_LIVE_DONE
+        if not live & REG_LIVE_READ:
             mark_not_init(env, reg)
     for slot in frame.stack:
-        read = slot.live & REG_LIVE_READ
-        slot.live |= REG_LIVE_DONE
-        if not read:
+        live = slot.live
+        slot.live = live | REG_LIVE_DONE
+        if not live & REG_LIVE_READ and (slot.value is not UNREADABLE or slot.kinds is not INVALID_SLOT):
             mark_not_init(env, slot)
             slot.kinds = INVALID_SLOT
 

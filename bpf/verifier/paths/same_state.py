@@ -52,7 +52,7 @@ from bpf.verifier.env import Env
 _MEMORY: Final = frozenset({PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE, PTR_TO_MEM, PTR_TO_BUF, PTR_TO_TP_BUFFER})
 _PACKETS: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 _PLAIN: Final = bytes.maketrans(bytes([STACK_POISON]), bytes([STACK_INVALID]))
-_ANY_NUMBER: Final = Reg(UNKNOWN, live=REG_LIVE_READ)
+_ANY_NUMBER: Final = Reg.of(UNKNOWN, live=REG_LIVE_READ)
 
 
 class Exactness(Enum):

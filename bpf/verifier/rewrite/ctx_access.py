@@ -114,7 +114,7 @@ def _add_prologue(env: Env, prog_type: int) -> int:
     return len(prologue) - 1
 
 
-_ACCESSES: Final = (BPF_LDX, BPF_STX, BPF_ST)
+_ACCESSES: Final = frozenset({BPF_LDX, BPF_STX, BPF_ST})
 
 
 def _is_mem(insn: Insn, class_: int) -> bool:
@@ -123,10 +123,8 @@ def _is_mem(insn: Insn, class_: int) -> bool:
 
 def _reads_tstamp_type(env: Env) -> bool:
     off = SK_BUFF.offsetof("tstamp_type")
-    return any(
-        insn.off == off and _is_mem(insn, BPF_LDX) and aux.ptr_type == t.PTR_TO_CTX and aux.seen
-        for insn, aux in zip(env.insns, env.aux, strict=True)
-    )
+    loads = [i for i, insn in enumerate(env.insns) if insn.off == off and _is_mem(insn, BPF_LDX)]
+    return any(env.aux[i].ptr_type == t.PTR_TO_CTX and env.aux[i].seen for i in loads)
 
 
 class CtxAccesses:
@@ -142,14 +140,18 @@ class CtxAccesses:
     def run(self) -> None:
         """Add fences and the prologue, then convert every access."""
         aux = self.env.aux
-        patch_insns(self.env, {i: [emit.NOSPEC, insn] for i, insn in enumerate(self.env.insns) if aux[i].nospec})
+        fenced = [] if self.env.bypass_spec_v1 else [i for i, each in enumerate(aux) if each.nospec]
+        patch_insns(self.env, {i: [emit.NOSPEC, self.env.insns[i]] for i in fenced})
         first = _add_prologue(self.env, self.prog_type)
-        for i in range(first, len(self.env.insns)):
-            insn = self.env.insns[i]
-            if self.env.aux[i].ptr_type == t.PTR_TO_ARENA:
+        accesses = [i for i, insn in enumerate(self.env.insns) if insn.cls in _ACCESSES]
+        for i in accesses:
+            if i < first:
+                continue
+            insn, known = self.env.insns[i], self.env.aux[i]
+            if known.ptr_type == t.PTR_TO_ARENA:
                 self.visit_arena(i, insn)
-            elif insn.mode == BPF_MEM and insn.cls in _ACCESSES:
-                self.visit(i, insn, self.env.aux[i])
+            elif insn.mode == BPF_MEM:
+                self.visit(i, insn, known)
         patch_insns(self.env, self.patches)
 
     def visit(self, i: int, insn: Insn, aux: InsnAux) -> None:
