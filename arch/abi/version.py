@@ -42,6 +42,9 @@ class KernelVersion:
     patch: int = 0
     tag: str = ""
 
+    def __hash__(self) -> int:
+        return self.major << 16 | self.minor << 8 | self.patch  # it is the key of many caches
+
     @staticmethod
     def parse(text: str | KernelVersion) -> KernelVersion:
         """`"6.1"` -> KernelVersion(6, 1, 192), `"6.1.20"` -> KernelVersion(6, 1, 20); ValueError names what a version looks like."""

@@ -83,7 +83,8 @@ def object_name(raw: bytes) -> str:
 
 def capabilities(bpf: Bpf) -> frozenset[str]:
     """Of the current task, as the verifier asks for them."""
-    return frozenset(cap for cap in _CAPABILITIES if bpf.host.capable(cap))
+    capable = bpf.host.capable
+    return frozenset([cap for cap in _CAPABILITIES if capable(cap)])
 
 
 def _check_classic(bpf: Bpf, attr: LoadAttr, count: int) -> None:

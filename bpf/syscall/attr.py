@@ -6,6 +6,7 @@ include/uapi/linux/bpf.h; kernel/bpf/syscall.c:CHECK_ATTR() and the *_LAST_FIELD
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from arch.abi.errno import E2BIG, EFAULT, EINVAL
@@ -14,7 +15,7 @@ from arch.abi.limits import PAGE_SIZE, U32_MAX
 from arch.abi.version import KernelVersion, newest
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
-from arch.records import dataclass
+from arch.records import dataclass, field
 from bpf import uapi
 from bpf.board import Bpf, BtfObject
 from bpf.face import BpfHost, Prog
@@ -73,6 +74,9 @@ _BIND = "prog_fd:0 map_fd:4 flags:8"
 _TOKEN = "flags:0 bpffs_fd:4"
 
 
+_LETTERS = {4: "I", 8: "Q"}  # of struct
+
+
 def _fields(text: str) -> dict[str, tuple[int, int]]:
     out = {}
     for word in text.split():
@@ -88,10 +92,53 @@ class Layout:
 
     fields: dict[str, tuple[int, int]]
     ends: tuple[tuple[str, int], ...]
+    readers: dict[ByteOrder, Numbers] = field(default_factory=dict)
+
+    def numbers(self, raw: bytes, byteorder: ByteOrder) -> dict[str, int]:
+        """The members that are numbers."""
+        reader = self.readers.get(byteorder)
+        if reader is None:
+            reader = self.readers[byteorder] = Numbers(self, byteorder)
+        return reader.of(raw)
 
     def end(self, version: KernelVersion) -> int:
         """All behind this must be zero."""
         return next((end for since, end in self.ends if version.at_least(since)), self.ends[-1][1])
+
+
+class Numbers:
+    """All numbers of a layout's members, read at once.  Members of several forms of a command share bytes: each group has none that do."""
+
+    def __init__(self, layout: Layout, byteorder: ByteOrder) -> None:
+        groups: list[dict[int, tuple[int, str]]] = []  # by offset: size and name
+        ends: list[int] = []
+        for name, (offset, size) in sorted(layout.fields.items(), key=lambda item: item[1][0]):
+            if size not in _LETTERS:
+                continue
+            fits = next((i for i, end in enumerate(ends) if end <= offset), len(groups))
+            if fits == len(groups):
+                groups.append({})
+                ends.append(0)
+            groups[fits][offset] = size, name
+            ends[fits] = offset + size
+        self._groups = [(tuple(name for _, name in group.values()), _struct_of(group, byteorder)) for group in groups]
+        self._size = max(ends)
+
+    def of(self, raw: bytes) -> dict[str, int]:
+        """By name; what the version has no room for is zero."""
+        raw = raw.ljust(self._size, b"\0")
+        found: dict[str, int] = {}
+        for names, form in self._groups:
+            found.update(zip(names, form.unpack_from(raw)))
+        return found
+
+
+def _struct_of(group: dict[int, tuple[int, str]], byteorder: ByteOrder) -> struct.Struct:
+    text, at = "<" if byteorder == "little" else ">", 0
+    for offset, (size, _) in group.items():
+        text += f"{offset - at}x{_LETTERS[size]}"
+        at = offset + size
+    return struct.Struct(text)
 
 
 def _layout(text: str, *ends: tuple[str, int]) -> Layout:
@@ -237,6 +284,7 @@ class Attr:
     """The attributes of one call: members by name, the rest zero."""
 
     def __init__(self, raw: bytes, layout: Layout, byteorder: ByteOrder, address: int, given: int) -> None:
+        self.__dict__.update(layout.numbers(raw, byteorder))  # commands ask for most of them
         self.raw = raw
         self.given = given  # bytes that the caller has of it
         self.layout = layout
@@ -244,10 +292,9 @@ class Attr:
         self.address = address  # of the user's copy, for members that are written back
 
     def __getattr__(self, name: str) -> int:
-        place = self.layout.fields.get(name)
-        if place is None:
+        if name not in self.layout.fields:
             raise AttributeError(name)
-        return int.from_bytes(self.raw[place[0] : place[0] + place[1]], self.byteorder)
+        return self.number(name)
 
     def number(self, name: str) -> int:
         """A member by its name."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, NoReturn
 
 from arch.abi.errno import E2BIG, EFAULT
@@ -242,8 +243,10 @@ _WIDTHS: Final = tuple(
 )
 
 
-def _pseudo_kinds(rules: Rules) -> tuple[frozenset[int], frozenset[int]]:
+@cache
+def _pseudo_kinds(version: KernelVersion) -> tuple[frozenset[int], frozenset[int]]:
     """What the source register of a call, and of an ld_imm64, may say."""
+    rules = rules_of(version)
     calls = {0}
     calls |= {BPF_PSEUDO_CALL} if rules.multi_function else set()
     calls |= {BPF_PSEUDO_KFUNC_CALL} if rules.kfunc else set()
@@ -325,7 +328,7 @@ class Env:
         self.style = _style(self.rules)
         self.type_name = self.style.type_name  # of a type word, as messages have it
         self.config = request.config
-        self.call_kinds, self.load_kinds = _pseudo_kinds(self.rules)
+        self.call_kinds, self.load_kinds = _pseudo_kinds(request.version)
         self.call_frames = MORE_CALL_FRAMES if self.rules.more_call_frames else MAX_CALL_FRAMES
         self.load_modes = (BPF_MEM, BPF_MEMSX) if self.rules.sign_extension else (BPF_MEM,)
         self.log_precision = bool(self.level and (self.level & 2 or self.rules.precision_at_level_1))

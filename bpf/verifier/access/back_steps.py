@@ -34,9 +34,15 @@ FROM_SOURCE: Final = 3
 OTHER_STEP: Final = 4  # nothing of these: decoded when it is met
 
 
+_KNOWN: Final[tuple[dict[int, BackStep], dict[int, BackStep]]] = (
+    {},
+    {},
+)  # by opcode and registers, which is all that counts
+
+
 def back_steps(insns: list[Insn], by_frame: bool) -> list[BackStep]:
     """Of all instructions; `by_frame`: since 6.5 nobody follows the frame pointer."""
-    known: dict[int, BackStep] = {}  # by opcode and registers, which is all that counts
+    known = _KNOWN[by_frame]
     steps: list[BackStep] = []
     for insn in insns:
         key = insn.code << 8 | insn.dst_reg << 4 | insn.src_reg

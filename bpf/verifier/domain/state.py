@@ -307,10 +307,7 @@ def same_bounds(a: Value, b: Value) -> bool:
 
 
 class Reg:
-    """One register, or the register spilled into one stack slot, on one path.
-
-    It has no __init__(), as Value has none: so many are made when a state is copied that the call alone would count.
-    """
+    """One register, or the register spilled into one stack slot, on one path; as Value without __init__(), whose call would count."""
 
     __slots__ = ("live", "parent", "precise", "subreg_def", "value")
 
@@ -334,11 +331,8 @@ class Reg:
     def clone(self) -> Reg:
         """A holder of its own with everything the same."""
         new = Reg()
-        new.value = self.value
-        new.parent = self.parent
-        new.live = self.live
-        new.precise = self.precise
-        new.subreg_def = self.subreg_def
+        new.value, new.parent, new.live = self.value, self.parent, self.live
+        new.precise, new.subreg_def = self.precise, self.subreg_def
         return new
 
     def copy_register_state(self, src: Reg) -> None:
@@ -372,11 +366,7 @@ class StackSlot(Reg):
     def unused() -> StackSlot:
         """One that nothing was written to."""
         new = StackSlot()
-        new.value = UNREADABLE
-        new.parent = None
-        new.live = 0
-        new.precise = False
-        new.subreg_def = DEF_NOT_SUBREG
+        new.assign(Reg.of(UNREADABLE))
         new.kinds = INVALID_SLOT
         return new
 
@@ -476,12 +466,8 @@ class FuncState:
         new.stack = stack = []
         for slot in self.stack:
             twin = StackSlot()
-            twin.value = slot.value
-            twin.parent = slot.parent
-            twin.live = slot.live
-            twin.precise = slot.precise
-            twin.subreg_def = slot.subreg_def
-            twin.kinds = slot.kinds
+            twin.value, twin.parent, twin.live = slot.value, slot.parent, slot.live
+            twin.precise, twin.subreg_def, twin.kinds = slot.precise, slot.subreg_def, slot.kinds
             stack.append(twin)
         return new
 

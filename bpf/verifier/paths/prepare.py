@@ -6,9 +6,11 @@ kernel/bpf/verifier.c.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPERM, EPROTO, ERANGE
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Btf, BtfError, Kind
@@ -47,6 +49,7 @@ from bpf.versions.program_types import types_where
 
 _TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
 _ASKED: Final = (BPF_LDX, BPF_STX, BPF_JMP32)  # classes whose instructions need more than a known opcode
+_NONE: Final[frozenset[int]] = frozenset()
 _INDIRECT_JUMP: Final = BPF_JMP | BPF_JA | BPF_X
 _HASHES: Final = (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_HASH_OF_MAPS)
 _CGROUP_STORAGE: Final = (uapi.BPF_MAP_TYPE_CGROUP_STORAGE, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE)
@@ -168,13 +171,18 @@ def _check_btf_line(env: Env) -> None:
 # ---- ld_imm64 ----
 
 
+@cache
+def _plain(version: KernelVersion) -> frozenset[int]:
+    return frozenset(code for code in opcodes(version) if code & 7 not in _ASKED and code != BPF_LD_IMM64)
+
+
 def resolve_pseudo_ldimm64(env: Env) -> None:
     """Look up maps and variables, and refuse opcodes that do not exist."""
     insns = env.insns
     early = env.rules.checked_before_walk
     known = opcodes(env.version)
     # of most instructions nothing is asked here but whether there is such an opcode
-    plain = frozenset(code for code in known if not early and code & 7 not in _ASKED and code != BPF_LD_IMM64)
+    plain = _NONE if early else _plain(env.version)
     looked_at = [i for i, insn in enumerate(insns) if insn.code not in plain]
     high = -1  # second half of the last ld_imm64
     for i in looked_at:
