@@ -114,7 +114,7 @@ def install(k: NetKernel) -> None:
     k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
     k.net.kinds = {
         "veth": veth.Veth(k),
-        "dummy": dummy.Dummy(),
+        "dummy": dummy.Dummy(k),
         "netkit": netkit.Netkit(k),
         "vxlan": vxlan.Vxlan(k),
         "geneve": geneve.Geneve(k),

@@ -33,6 +33,9 @@ class Announcements:
     def nexthop(self, nh: NexthopObject, gone: bool = False, flags: int = 0) -> None:
         """RTM_NEWNEXTHOP, RTM_DELNEXTHOP."""
 
+    def features(self, dev: NetDevice) -> None:
+        """ETHTOOL_MSG_FEATURES_NTF."""
+
     def bucket(self, nh: NexthopObject, index: int) -> None:
         """RTM_NEWNEXTHOPBUCKET: it has moved to another way."""
 

@@ -1,36 +1,46 @@
 """ioctl(SIOCETHTOOL): what a device without hardware says of itself, and which of its features may be switched.  net/ethtool/ioctl.c.
 
-Features are kept and shown; packets of this machine are whole anyway, so nothing is sent otherwise without them.
+The netlink family of the same name tells of the same things: netlink/ethnl.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EINVAL, ENODEV, EOPNOTSUPP, EPERM
 from arch.abi.ethtool import (
+    DUPLEX_FULL,
     ETH_FLAG_LRO,
     ETH_FLAG_NTUPLE,
     ETH_FLAG_RXHASH,
     ETH_FLAG_RXVLAN,
     ETH_FLAG_TXVLAN,
     ETH_GSTRING_LEN,
+    ETH_SS_LINK_MODES,
+    ETH_SS_STATS,
     ETHTOOL_F_UNSUPPORTED,
+    ETHTOOL_F_WISH,
     ETHTOOL_FLASHDEV,
+    ETHTOOL_GCHANNELS,
+    ETHTOOL_GDRVINFO,
     ETHTOOL_GET_TS_INFO,
     ETHTOOL_GFEATURES,
     ETHTOOL_GFLAGS,
     ETHTOOL_GGRO,
     ETHTOOL_GGSO,
     ETHTOOL_GLINK,
+    ETHTOOL_GLINKSETTINGS,
     ETHTOOL_GPERMADDR,
     ETHTOOL_GRXCSUM,
+    ETHTOOL_GSET,
     ETHTOOL_GSG,
     ETHTOOL_GSSET_INFO,
+    ETHTOOL_GSTATS,
     ETHTOOL_GSTRINGS,
     ETHTOOL_GTSO,
     ETHTOOL_GTXCSUM,
+    ETHTOOL_SCHANNELS,
     ETHTOOL_SFEATURES,
     ETHTOOL_SFLAGS,
     ETHTOOL_SGRO,
@@ -46,6 +56,7 @@ from arch.abi.socket import SOF_TIMESTAMPING_RX_SOFTWARE, SOF_TIMESTAMPING_SOFTW
 from arch.errors import KernelError
 from simkernel.kernel.user_namespace import may_in
 from simkernel.net.core.ethtool_names import feature_names, strings
+from simkernel.net.core.features import NEVER_CHANGED, mask, update
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.face import NetKernel
 
@@ -68,7 +79,6 @@ FLAGS = {
     ETH_FLAG_LRO: "rx-lro", ETH_FLAG_RXVLAN: "rx-vlan-hw-parse", ETH_FLAG_TXVLAN: "tx-vlan-hw-insert", ETH_FLAG_NTUPLE: "rx-ntuple-filter",
     ETH_FLAG_RXHASH: "rx-hashing",
 }  # fmt: skip
-NEVER_CHANGED = "vlan-challenged tx-lockless netns-local"
 
 
 def dev_ethtool(k: NetKernel, net: Net, arg: int) -> int:
@@ -112,12 +122,11 @@ class Request:
         return 0
 
     def _mask(self, names: str) -> int:
-        bits = {name: bit for bit, name in enumerate(feature_names(self.k.version)) if name}
-        return sum(1 << bits[name] for name in names.split() if name in bits)
+        return mask(self.k.version, names)
 
-    def _update(self, mask: int, wanted: int) -> None:
-        """__netdev_update_features()."""
-        self.dev.features = self.dev.features & ~mask | wanted & mask
+    def _update(self, among: int, wanted: int) -> None:
+        self.dev.wanted_features = self.dev.wanted_features & ~among | wanted & among
+        update(self.k, self.dev)
 
     # -- requests --------------------------------------------------------------------------------------------------
 
@@ -130,12 +139,86 @@ class Request:
 
     def get_link(self) -> int:
         """ETHTOOL_GLINK."""
+        if not self.dev.kind.reports_link:
+            raise KernelError(EOPNOTSUPP)
         return self._write(4, int(bool(self.dev.flags & IFF_UP) and self.dev.carrier))
 
     def get_ts_info(self) -> int:
         """ETHTOOL_GET_TS_INFO: times are the kernel's."""
         sent = SOF_TIMESTAMPING_TX_SOFTWARE if self.dev.kind.stamps_sent else 0
         return self._write(4, SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE | sent, -1, *[0] * 8)
+
+    def _strings(self, string_set: int) -> Sequence[str] | None:
+        """Of the driver or for all."""
+        if string_set == ETH_SS_STATS:
+            return list(self.dev.kind.statistics(self.dev))
+        return strings(self.k.version, string_set)
+
+    def get_driver(self) -> int:
+        """ETHTOOL_GDRVINFO."""
+        kind = self.dev.kind
+        if not kind.kind:
+            raise KernelError(EOPNOTSUPP)
+        texts = [
+            kind.kind,
+            kind.driver_version or self.k.version.release,
+            "",
+            "",
+            "",
+        ]  # of the firmware, the bus, the ROM: none
+        raw = b"".join(text.encode()[:31].ljust(32, b"\0") for text in texts) + bytes(12)
+        self.k.usercopy.copy_to_user(self.data + 4, raw)
+        return self._write(176, 0, len(kind.statistics(self.dev)), 0, 0, 0)
+
+    def get_statistics(self) -> int:
+        """ETHTOOL_GSTATS."""
+        rows = self.dev.kind.statistics(self.dev)
+        if not rows:
+            raise KernelError(EOPNOTSUPP)
+        order = self.k.mem.byteorder
+        self._write(4, len(rows))
+        self.k.usercopy.copy_to_user(self.data + 8, b"".join(value.to_bytes(8, order) for value in rows.values()))
+        return 0
+
+    def _speed(self) -> int:
+        if not self.dev.kind.speed:
+            raise KernelError(EOPNOTSUPP)
+        return self.dev.kind.speed
+
+    def get_settings(self) -> int:
+        """ETHTOOL_GSET: struct ethtool_cmd."""
+        speed, order = self._speed(), self.k.mem.byteorder
+        self._write(4, 0, 0)
+        self.k.usercopy.copy_to_user(
+            self.data + 12, (speed & 0xFFFF).to_bytes(2, order) + bytes((DUPLEX_FULL,)) + bytes(13)
+        )
+        self.k.usercopy.copy_to_user(self.data + 28, (speed >> 16).to_bytes(2, order) + bytes(14))
+        return 0
+
+    def get_link_settings(self) -> int:
+        """ETHTOOL_GLINKSETTINGS: struct ethtool_link_settings, once both sides agree how many words link modes have."""
+        speed, words = self._speed(), -(-len(strings(self.k.version, ETH_SS_LINK_MODES) or ()) // 32)
+        agreed = self.k.usercopy.get_user(self.data + 15, 1) == words
+        base = speed.to_bytes(4, self.k.mem.byteorder) + bytes((DUPLEX_FULL,)) if agreed else b""
+        raw = base.ljust(11, b"\0") + bytes(((words if agreed else -words) & 0xFF,)) + bytes(32 + 12 * words * agreed)
+        self.k.usercopy.copy_to_user(self.data + 4, raw)
+        return 0
+
+    def get_channels(self) -> int:
+        """ETHTOOL_GCHANNELS."""
+        if not self.dev.kind.channels:
+            raise KernelError(EOPNOTSUPP)
+        sent, received = self.dev.queues
+        return self._write(4, received, sent, 0, 0, received, sent, 0, 0)
+
+    def set_channels(self) -> int:
+        """ETHTOOL_SCHANNELS: there are never others than those that the device was made with."""
+        if not self.dev.kind.channels:
+            raise KernelError(EOPNOTSUPP)
+        received, sent, other, combined = (self._word(at) for at in (20, 24, 28, 32))
+        if received > self.dev.queues[1] or sent > self.dev.queues[0] or other or combined or not (received and sent):
+            raise KernelError(EINVAL)
+        return 0
 
     def get_perm_addr(self) -> int:
         """ETHTOOL_GPERMADDR."""
@@ -148,8 +231,8 @@ class Request:
 
     def get_strings(self) -> int:
         """ETHTOOL_GSTRINGS."""
-        found = strings(self.k.version, self._word(4))
-        if found is None:
+        found = self._strings(self._word(4))
+        if not found:
             raise KernelError(EOPNOTSUPP, "a set of the driver's")
         self._write(8, len(found))
         self.k.usercopy.copy_to_user(
@@ -161,9 +244,7 @@ class Request:
         """ETHTOOL_GSSET_INFO: how many strings the sets of a mask have; the mask of those that are known."""
         wanted = self._word(8) | self._word(12) << 32
         counts = {
-            number: len(found)
-            for number in range(64)
-            if wanted >> number & 1 and (found := strings(self.k.version, number)) is not None
+            number: len(found) for number in range(64) if wanted >> number & 1 and (found := self._strings(number))
         }
         if not wanted:
             return 0
@@ -194,7 +275,7 @@ class Request:
         dev = self.dev
         self._write(4, WORDS)
         for number in range(room):
-            masks = (dev.hw_features, dev.features & dev.hw_features, dev.features, never)
+            masks = (dev.hw_features, dev.wanted_features, dev.features, never)
             self._write(8 + 16 * number, *(mask >> 32 * number for mask in masks))
         return 0
 
@@ -208,7 +289,7 @@ class Request:
             raise KernelError(EINVAL, "no feature of ethtool's")
         ret = ETHTOOL_F_UNSUPPORTED if valid & ~self.dev.hw_features else 0
         self._update(valid & self.dev.hw_features, wanted)
-        return ret
+        return ret | (ETHTOOL_F_WISH if (self.dev.wanted_features ^ self.dev.features) & valid else 0)
 
     def flash(self) -> int:
         """ETHTOOL_FLASHDEV."""
@@ -221,5 +302,7 @@ REQUESTS: dict[int, Callable[[Request], int]] = {
     ETHTOOL_GLINK: Request.get_link, ETHTOOL_GET_TS_INFO: Request.get_ts_info, ETHTOOL_GPERMADDR: Request.get_perm_addr,
     ETHTOOL_GSTRINGS: Request.get_strings, ETHTOOL_GSSET_INFO: Request.get_sset_info, ETHTOOL_GFLAGS: Request.get_flags,
     ETHTOOL_SFLAGS: Request.set_flags, ETHTOOL_GFEATURES: Request.get_features, ETHTOOL_SFEATURES: Request.set_features,
-    ETHTOOL_FLASHDEV: Request.flash,
+    ETHTOOL_FLASHDEV: Request.flash, ETHTOOL_GDRVINFO: Request.get_driver, ETHTOOL_GSTATS: Request.get_statistics,
+    ETHTOOL_GSET: Request.get_settings, ETHTOOL_GLINKSETTINGS: Request.get_link_settings, ETHTOOL_GCHANNELS: Request.get_channels,
+    ETHTOOL_SCHANNELS: Request.set_channels,
 }  # fmt: skip

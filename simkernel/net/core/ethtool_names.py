@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from arch.abi.ethtool import (
     ETH_SS_FEATURES,
     ETH_SS_LINK_MODES,
+    ETH_SS_PHY_STATS,
     ETH_SS_PHY_TUNABLES,
+    ETH_SS_PRIV_FLAGS,
     ETH_SS_RSS_HASH_FUNCS,
+    ETH_SS_STATS,
+    ETH_SS_TEST,
     ETH_SS_TUNABLES,
 )
 from arch.abi.version import KernelVersion, newest
@@ -94,3 +98,32 @@ def strings(version: KernelVersion, string_set: int) -> Sequence[str] | None:
     if string_set == ETH_SS_LINK_MODES:
         return LINK_MODES.split()[: newest(LINK_MODES_OF, version)]
     return None
+
+
+# What the netlink family alone tells names of.  net/ethtool/strset.c: info_template[], 6.1
+ETHNL_STRINGS = {
+    10: "drv probe link timer ifdown ifup rx_err tx_err tx_queued intr tx_done rx_status pktdata hw wol",  # ETH_SS_MSG_CLASSES
+    11: "phy ucast mcast bcast arp magic magicsecure filter",  # ETH_SS_WOL_MODES
+    12: "hardware-transmit software-transmit hardware-receive software-receive software-system-clock hardware-legacy-clock hardware-raw-clock "
+    "option-id sched-transmit ack-transmit option-cmsg option-tsonly option-stats option-pktinfo option-tx-swhw bind-phc",
+    13: "off on onestep-sync onestep-p2p",  # ETH_SS_TS_TX_TYPES
+    14: "none all some ptpv1-l4-event ptpv1-l4-sync ptpv1-l4-delay-req ptpv2-l4-event ptpv2-l4-sync ptpv2-l4-delay-req ptpv2-l2-event "
+    "ptpv2-l2-sync ptpv2-l2-delay-req ptpv2-event ptpv2-sync ptpv2-delay-req ntp-all",
+    15: "vxlan geneve vxlan-gpe",  # ETH_SS_UDP_TUNNEL_TYPES
+    16: "eth-phy eth-mac eth-ctrl rmon",  # ETH_SS_STATS_STD, and what each of these has
+    17: "SymbolErrorDuringCarrier",
+    18: "FramesTransmittedOK SingleCollisionFrames MultipleCollisionFrames FramesReceivedOK FrameCheckSequenceErrors AlignmentErrors "
+    "OctetsTransmittedOK FramesWithDeferredXmissions LateCollisions FramesAbortedDueToXSColls FramesLostDueToIntMACXmitError "
+    "CarrierSenseErrors OctetsReceivedOK FramesLostDueToIntMACRcvError MulticastFramesXmittedOK BroadcastFramesXmittedOK "
+    "FramesWithExcessiveDeferral MulticastFramesReceivedOK BroadcastFramesReceivedOK InRangeLengthErrors OutOfRangeLengthField "
+    "FrameTooLongErrors",
+    19: "MACControlFramesTransmitted MACControlFramesReceived UnsupportedOpcodesReceived",
+    20: "etherStatsUndersizePkts etherStatsOversizePkts etherStatsFragments etherStatsJabbers",
+}  # fmt: skip
+OF_A_DEVICE = (ETH_SS_TEST, ETH_SS_STATS, ETH_SS_PRIV_FLAGS, ETH_SS_PHY_STATS)  # sets that are each device's own
+
+
+def ethnl_strings(version: KernelVersion, string_set: int) -> Sequence[str] | None:
+    """Those of a set that is no device's, as the netlink family knows it."""
+    own = ETHNL_STRINGS.get(string_set)
+    return own.split() if own is not None else strings(version, string_set)

@@ -81,10 +81,18 @@ class LinkKind:
     removable = True  # `ip link del`
     native_xdp = False  # ndo_bpf()
     stamps_sent = False  # get_ts_info(): what is sent gets a time
+    reports_link = True  # get_link()
+    driver_version = ""  # get_drvinfo()
+    speed = 0  # get_link_ksettings(): in Mb/s, full duplex; 0: none
+    channels = False  # get_channels(), set_channels(): its queues
     features = 1 << 14, 0xA << 56 | 1 << 14 | 1 << 11  # NETIF_F_*: what it does, and what of that may be switched
     ethernet = True  # its frames have an Ethernet header, else none at all
     addr_len = 6  # bytes of a link-layer address
     hard_header_len = 14
+
+    def statistics(self, dev: NetDevice) -> dict[str, int]:
+        """get_ethtool_stats(): the driver's own, by name."""
+        return {}
 
     def opened(self, dev: NetDevice) -> None:
         """ndo_open().  KernelError."""
@@ -515,6 +523,7 @@ class NetDevice:
     gso_max_segs: int = 65535
     features: int = 0  # NETIF_F_*: what it does, and what of that may be switched
     hw_features: int = 0
+    wanted_features: int = 0  # of those
     proto_down: bool = False
     registered: bool = True
     addresses: list[Ifaddr] = field(default_factory=list)  # in_dev->ifa_list

@@ -76,7 +76,7 @@ def store(k: NetKernel, dev: NetDevice) -> None:
         ("num_rx_queues", dev.queues[1]), ("real_num_tx_queues", dev.queues[0]), ("real_num_rx_queues", dev.queues[1]),
         ("tx_queue_len", dev.tx_queue_len), ("hard_header_len", dev.kind.hard_header_len), ("min_header_len", dev.kind.hard_header_len), ("gflags", dev.gflags),
         ("name_assign_type", dev.assign_type), ("reg_state", 1), ("nd_net.net", dev.net.addr), ("features", dev.features),
-        ("hw_features", dev.hw_features), ("wanted_features", dev.features & dev.hw_features), ("gso_max_size", dev.gso_max_size),
+        ("hw_features", dev.hw_features), ("wanted_features", dev.wanted_features), ("gso_max_size", dev.gso_max_size),
         ("gso_max_segs", dev.gso_max_segs), ("gro_max_size", GRO_MAX_SIZE), ("state", LINK_STATE_PRESENT | bool(dev.flags & IFF_UP)),
     ):  # fmt: skip
         if k.types.has_member("struct net_device", member):
@@ -116,6 +116,11 @@ def new_index(net: Net) -> int:
             return net.last_ifindex
 
 
+def set_features(dev: NetDevice, features: int, switched: int) -> None:
+    """What a new device does, and what of that may be switched."""
+    dev.features, dev.hw_features, dev.wanted_features = features, switched, features & switched
+
+
 def register_netdevice(
     k: NetKernel,
     net: Net,
@@ -140,7 +145,7 @@ def register_netdevice(
         view.addr, net, name, ifindex or new_index(net), kind, mac or random_mac(k), broadcast, mtu, flags,
         hardware_type, *limits,
     )  # fmt: skip
-    dev.features, dev.hw_features = kind.features
+    set_features(dev, *kind.features)
     dev.mac_assign_type = NET_ADDR_PERM if mac else NET_ADDR_RANDOM
     dev.created_ns = k.clock.now_ns
     net.devices[dev.ifindex] = dev

@@ -68,6 +68,7 @@ class Network(NetTables):
         self.qdiscs: dict[int, Qdisc] = {}  # by address
         self.output_queue: list[Qdisc] = []  # softnet_data.output_queue
         self.ping: PortTable = {}  # by identifier
+        self.ethnl_seq = 0  # ethnl_bcast_seq
         self.resilient: dict[int, NexthopObject] = {}  # groups whose buckets a timer moves, by that
         self.netlink: list[Sock] = []
         self.raw: list[Sock] = []

@@ -8,7 +8,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import eth_type_trans
 from simkernel.net.core.netns import LinkKind, Net, NetDevice
-from simkernel.net.core.registry import NET_NAME_PREDICTABLE, register_netdevice, store
+from simkernel.net.core.registry import NET_NAME_PREDICTABLE, register_netdevice, set_features, store
 from simkernel.net.core.skbuff import drop
 from simkernel.net.face import NetKernel
 
@@ -39,7 +39,7 @@ def make(k: NetKernel, net: Net) -> NetDevice:
         limits=(0, 0),
     )  # fmt: skip
     dev.broadcast = bytes(6)
-    dev.features, dev.hw_features = newest(FEATURES, k.version)
+    set_features(dev, *newest(FEATURES, k.version))
     dev.assign_type = NET_NAME_PREDICTABLE
     store(k, dev)
     return dev

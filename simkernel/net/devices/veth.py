@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.inet import ETH_HLEN, IFF_BROADCAST, IFF_MULTICAST
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.features import SOFTWARE_SEGMENTATION, mask
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import NET_XMIT_DROP
 from simkernel.net.core.registry import netif_carrier, register_netdevice
@@ -15,6 +16,18 @@ from simkernel.net.face import NetKernel
 VETH_TSO_MAX = 524280
 
 
+# What it does and may be switched, what else it does, and what may be switched besides, on 6.1
+VETH_FEATURES = f"""
+    tx-scatter-gather tx-checksum-ip-generic highdma tx-scatter-gather-fraglist tx-vlan-hw-insert rx-vlan-hw-parse tx-generic-segmentation
+    {SOFTWARE_SEGMENTATION}
+    tx-checksum-sctp rx-checksum tx-vlan-stag-hw-insert rx-vlan-stag-hw-parse
+"""
+VETH_FIXED, VETH_SWITCHED = "tx-lockless", "rx-gro tx-nocache-copy rx-gro-list rx-udp-gro-forwarding"
+QUEUE_STATISTICS = (  # of each queue, all of XDP, which counts elsewhere here
+    ("rx", ("xdp_packets", "xdp_bytes", "drops", "xdp_redirect", "xdp_drops", "xdp_tx", "xdp_tx_errors")), ("tx", ("xdp_xmit", "xdp_xmit_errors")),
+)  # fmt: skip
+
+
 class Veth(PairKind):
     """veth_link_ops, veth_netdev_ops."""
 
@@ -23,6 +36,21 @@ class Veth(PairKind):
     tso_max_size = VETH_TSO_MAX
     native_xdp = True
     stamps_sent = True
+    driver_version = "1.0"
+    speed = 10000
+    channels = True
+
+    def __init__(self, k: NetKernel) -> None:
+        super().__init__(k)
+        both = mask(k.version, VETH_FEATURES)
+        self.features = both | mask(k.version, VETH_FIXED), both | mask(k.version, VETH_SWITCHED)
+
+    def statistics(self, dev: NetDevice) -> dict[str, int]:
+        """veth_get_strings(), veth_get_ethtool_stats()."""
+        rows = {"peer_ifindex": dev.peer.ifindex if dev.peer is not None else 0}
+        for (way, names), queues in zip(QUEUE_STATISTICS, reversed(dev.queues)):
+            rows |= {f"{way}_queue_{number}_{name}": 0 for number in range(queues) for name in names}
+        return rows
 
 
 def make(k: NetKernel, net: Net, name: str, mac: bytes | None, ifindex: int) -> NetDevice:

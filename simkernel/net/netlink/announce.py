@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arch.abi.netlink import NETLINK_ROUTE, NLM_F_REPLACE
+from arch.abi.ethtool_netlink import ETHTOOL_MCGRP_MONITOR
+from arch.abi.netlink import NETLINK_GENERIC, NETLINK_ROUTE, NLM_F_REPLACE
 from arch.abi.nexthop import RTM_DELNEXTHOP, RTM_NEWNEXTHOP, RTM_NEWNEXTHOPBUCKET, RTNLGRP_NEXTHOP
 from arch.abi.rtnetlink import (
     NETCONFA_IFINDEX,
@@ -36,7 +37,7 @@ from arch.abi.socket import AF_INET
 from simkernel.net.core.announce import Announcements
 from simkernel.net.core.netns import Ifaddr, Neighbour, Net, NetDevice, NexthopObject, Route, Rule
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import addr, addr6, neigh, nexthop, nsid, route, route6, rule
+from simkernel.net.netlink import addr, addr6, ethnl, neigh, nexthop, nsid, route, route6, rule
 from simkernel.net.netlink.link_fill import link
 from simkernel.net.netlink.message import Wire
 from simkernel.net.netlink.sock import broadcast, listeners
@@ -91,6 +92,13 @@ class Announcer(Announcements):
         if self._heard(nh.net, RTNLGRP_NEXTHOP):
             body = nexthop.fill(self.k, self.wire, nh)
             self._tell(nh.net, RTNLGRP_NEXTHOP, RTM_DELNEXTHOP if gone else RTM_NEWNEXTHOP, body, flags)
+
+    def features(self, dev: NetDevice) -> None:
+        group = ETHTOOL_MCGRP_MONITOR
+        if self.k.net.netlink and listeners(self.k, dev.net, NETLINK_GENERIC, group):
+            self.k.net.ethnl_seq += 1
+            said = ethnl.features_notification(self.k, self.wire, dev, self.k.net.ethnl_seq)
+            broadcast(self.k, dev.net, NETLINK_GENERIC, group, said)
 
     def bucket(self, nh: NexthopObject, index: int) -> None:
         if self._heard(nh.net, RTNLGRP_NEXTHOP):

@@ -1,6 +1,6 @@
 """NETLINK_GENERIC: families that are found by name, and the one that finds them.  net/netlink/genetlink.c.
 
-There is one family, the controller (`nlctrl`); what it says of itself is what a real kernel says of its own.
+The controller (`nlctrl`) is here; what it says of itself is what a real kernel says of its own. The others are files beside this one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Family:
     maxattr: int
     ops: tuple[tuple[int, int], ...]  # (command, GENL_CMD_CAP_*)
     groups: tuple[tuple[int, str], ...]  # (number, name) of those that hear its announcements
-    answer: Callable[[Wire, Request], Answers]
+    answer: Callable[[NetKernel, Wire, Request], Answers]
+    since: str = ""  # the version that has it
 
 
 def _describe(wire: Wire, request: Request, family: Family, flags: int) -> bytes:
@@ -63,21 +64,24 @@ def _describe(wire: Wire, request: Request, family: Family, flags: int) -> bytes
     body += wire.u32(CTRL_ATTR_VERSION, family.version) + wire.u32(CTRL_ATTR_HDRSIZE, 0)
     body += wire.u32(CTRL_ATTR_MAXATTR, family.maxattr)
     ops = [wire.u32(CTRL_ATTR_OP_ID, number) + wire.u32(CTRL_ATTR_OP_FLAGS, bits) for number, bits in family.ops]
-    body += wire.nested(CTRL_ATTR_OPS, b"".join(wire.nested(i, op) for i, op in enumerate(ops, 1)))
+    body += wire.attribute(CTRL_ATTR_OPS, b"".join(wire.attribute(i, op) for i, op in enumerate(ops, 1)))
     groups = [
         wire.u32(CTRL_ATTR_MCAST_GRP_ID, number) + wire.text(CTRL_ATTR_MCAST_GRP_NAME, name)
         for number, name in family.groups
     ]
-    body += wire.nested(CTRL_ATTR_MCAST_GROUPS, b"".join(wire.nested(i, group) for i, group in enumerate(groups, 1)))
+    body += wire.attribute(
+        CTRL_ATTR_MCAST_GROUPS, b"".join(wire.attribute(i, group) for i, group in enumerate(groups, 1))
+    )
     return wire.message(GENL_ID_CTRL, flags, request.seq, request.portid, body)
 
 
-def _control(wire: Wire, request: Request) -> Answers:
+def _control(k: NetKernel, wire: Wire, request: Request) -> Answers:
     """ctrl_getfamily(), ctrl_dumpfamily().  EINVAL, ENOENT, EOPNOTSUPP."""
     if request.body[0] != CTRL_CMD_GETFAMILY:
         raise KernelError(EOPNOTSUPP)
+    known = _families(k)
     if request.flags & NLM_F_DUMP == NLM_F_DUMP:
-        rows = [_describe(wire, request, family, NLM_F_MULTI) for family in FAMILIES.values()]
+        rows = [_describe(wire, request, family, NLM_F_MULTI) for family in known.values()]
         return [*rows, wire.done(request, request.portid)], True
     attributes = wire.attributes(request.body[GENL_HDRLEN:])
     number, name = attributes.get(CTRL_ATTR_FAMILY_ID), attributes.get(CTRL_ATTR_FAMILY_NAME)
@@ -85,9 +89,9 @@ def _control(wire: Wire, request: Request) -> Answers:
         raise KernelError(EINVAL)
     if number is None and name is None:
         raise KernelError(EINVAL)
-    found = FAMILIES.get(wire.number(number, 2)) if number is not None else None
+    found = known.get(wire.number(number, 2)) if number is not None else None
     if name is not None:
-        found = next((family for family in FAMILIES.values() if family.name == string(name)), None)
+        found = next((family for family in known.values() if family.name == string(name)), None)
     if found is None:
         raise KernelError(ENOENT)
     return [_describe(wire, request, found, 0)], False
@@ -102,15 +106,20 @@ FAMILIES: dict[int, Family] = {
 }  # fmt: skip
 
 
+def _families(k: NetKernel) -> dict[int, Family]:
+    """Those of this version."""
+    return {number: each for number, each in FAMILIES.items() if not each.since or k.version.at_least(each.since)}
+
+
 def genl_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[Answers]:
     """One request, to the family that its type names (`yield from`).  ENOENT, EINVAL, and what that says."""
     yield from ()
-    family = FAMILIES.get(request.kind)
+    family = _families(k).get(request.kind)
     if family is None:
         raise KernelError(ENOENT)
     if len(request.body) < GENL_HDRLEN:
         raise KernelError(EINVAL)
-    return family.answer(wire, request)
+    return family.answer(k, wire, request)
 
 
 PROTOCOLS[NETLINK_GENERIC] = Protocol(32, genl_rcv_msg, anybody=True)

@@ -16,6 +16,7 @@ from arch.abi.netlink import (
     NLMSG_DONE,
     NLMSG_ERROR,
     NLMSG_HDRLEN,
+    NLMSGERR_ATTR_MISS_NEST,
     NLMSGERR_ATTR_MISS_TYPE,
     NLMSGERR_ATTR_MSG,
     NLMSGERR_ATTR_OFFS,
@@ -96,7 +97,8 @@ class Wire:
         more = self.text(NLMSGERR_ATTR_MSG, error.text) if error.text else b""
         more += self.u32(NLMSGERR_ATTR_OFFS, error.bad) if error.bad is not None else b""
         more += self.nested(NLMSGERR_ATTR_POLICY, error.policy) if error.policy else b""
-        return more + (self.u32(NLMSGERR_ATTR_MISS_TYPE, error.missing) if error.missing is not None else b"")
+        more += self.u32(NLMSGERR_ATTR_MISS_TYPE, error.missing) if error.missing is not None else b""
+        return more + (self.u32(NLMSGERR_ATTR_MISS_NEST, error.nest) if error.nest is not None else b"")
 
     def attribute(self, kind: int, value: bytes) -> bytes:
         """struct nlattr."""

@@ -28,6 +28,7 @@ from simkernel.net.core.extack import Refusal
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Wire
 
+RESERVED_BIT = "reserved bit set"
 WRONG_FORM = "Attribute failed policy validation"
 
 
@@ -61,6 +62,7 @@ class Rule:
     size: int = 0
     least: int = 0  # NLA_POLICY_MIN(): the smallest value
     most: int = U32_MAX
+    mask: int = 0  # NLA_POLICY_MASK(): the bits that may be set; 0: any
     strict: bool = False  # strict_start_type: exactly as long as its kind
     since: str = ""  # the version that has the row
 
@@ -124,7 +126,7 @@ def nested_strict(
             raise Refusal(EINVAL, "NLA_F_NESTED not expected", start + at, policy=_shown(wire, rule))
         wrong = _wrong(wire, rule, value)
         if wrong is not None:
-            raise Refusal(*wrong, start + at, policy=_shown(wire, rule))
+            raise Refusal(*wrong, start + at, policy=b"" if rule.mask else _shown(wire, rule))
         given[kind] = value
         end = at + 4 + len(value) + 3 & ~3
     if end < len(raw):
@@ -148,6 +150,8 @@ def _wrong(wire: Wire, rule: Rule, value: bytes) -> tuple[int, str] | None:
         or (kind is Kind.NESTED and 0 < size < NLA_HDRLEN)
     ):
         return ERANGE, WRONG_FORM
+    if rule.mask and wire.number(value, width) & ~rule.mask:
+        return EINVAL, RESERVED_BIT
     if (rule.least or rule.most != U32_MAX) and not rule.least <= wire.number(value, width) <= rule.most:
         return ERANGE, "integer out of range"
     return None
@@ -162,7 +166,9 @@ def _shown(wire: Wire, rule: Rule) -> bytes:
         least = rule.least or -S32_MAX - 1
         out = wire.attribute(MIN_VALUE_S, wire.pack("q", least)) + wire.attribute(MAX_VALUE_S, wire.pack("q", S32_MAX))
     elif width is not None:
-        out = wire.u64(MIN_VALUE_U, rule.least) + wire.u64(MAX_VALUE_U, (1 << 8 * width) - 1)
+        out = wire.u64(MIN_VALUE_U, rule.least) + wire.u64(
+            MAX_VALUE_U, rule.most if rule.most != U32_MAX else (1 << 8 * width) - 1
+        )
     elif rule.size:
         out = wire.u32(MAX_LENGTH, rule.size)
     return out + wire.u32(TYPE_ATTR_TYPE, rule.kind)
@@ -261,4 +267,27 @@ NHA_DUMP_BUCKET: Policy = {nh.NHA_ID: U32, nh.NHA_OIF: U32, nh.NHA_MASTER: U32, 
 NHA_RES_DUMP: Policy = {nh.NHA_RES_BUCKET_NH_ID: U32}
 NHA_GET_BUCKET: Policy = {nh.NHA_ID: U32, nh.NHA_RES_BUCKET: NESTED}
 NHA_RES_GET: Policy = {nh.NHA_RES_BUCKET_INDEX: U16}
+_ETHNL_HEADER: dict[int, Rule] = {
+    1: U32,
+    2: Rule(Kind.NUL_STRING, 127),
+    3: Rule(Kind.U32, mask=3),
+}  # net/ethtool/netlink.c
+ETHNL_HEADER: Policy = _ETHNL_HEADER
+ETHNL_HEADER_STATS: Policy = _ETHNL_HEADER | {3: Rule(Kind.U32, mask=7)}
+ETHNL_HEAD: dict[int, Rule] = {1: NESTED}
+STRSET: Policy = {1: NESTED, 2: NESTED, 3: FLAG}
+STRINGSETS: Policy = {1: NESTED}
+STRINGSET: Policy = {1: U32}
+STATS: Policy = {2: NESTED, 3: NESTED}
+MODULE_EEPROM: Policy = ETHNL_HEAD | {
+    2: U32, 3: Rule(Kind.U32, least=1, most=128), 4: U8, 5: U8, 6: Rule(Kind.U8, most=127),
+}  # fmt: skip
+BITSET: Policy = {
+    1: FLAG,
+    2: Rule(Kind.U32),
+    3: NESTED,
+    4: Rule(Kind.BINARY),
+    5: Rule(Kind.BINARY),
+}  # net/ethtool/bitset.c
+BITSET_BIT: Policy = {1: U32, 2: Rule(Kind.NUL_STRING), 3: FLAG}
 NETNSA: Policy = {rt.NETNSA_NSID: S32, rt.NETNSA_PID: U32, rt.NETNSA_FD: U32}  # net/core/net_namespace.c
