@@ -137,6 +137,7 @@ class FileOperations:
     fsync: Callable[[Board, File], int | Body] | None = None
     iterate: bool = False  # a directory
     stream: bool = False  # stream_open(): no position at all
+    sendable: bool = True  # in a message of a Unix socket
     nowait: str = ""  # FMODE_NOWAIT, RWF_NOWAIT is minded: since which kernel
     direct_io: str | None = ""  # a_ops->direct_IO or FMODE_CAN_ODIRECT: since which kernel, None: always
     fasync: bool = False  # O_ASYNC: its owner can be told of changes

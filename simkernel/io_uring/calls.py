@@ -141,8 +141,9 @@ def _tie(chain: list[Request]) -> Request:
             before.guard, request.watches = request, before
     for before, request in pairwise(steps):
         before.next = request
-    if failed and steps[0].error is None:
-        steps[0].error = -ECANCELED
+    if failed:  # io_queue_sqe_fallback(): hard links are links then
+        steps[0].error = steps[0].error or -ECANCELED
+        steps[0].flags = steps[0].flags & ~abi.IOSQE_IO_HARDLINK | abi.IOSQE_IO_LINK
     return steps[0]
 
 
@@ -176,6 +177,8 @@ def io_submit_sqes(k: NetKernel, ctx: int, nr: int) -> Body:
         request.begin = begin
         try:
             _prepare(request, chain)
+            if chain or ring.deferred:  # io_req_prep_async()
+                OPS[request.opcode].keeps(k, request)
         except KernelError as error:
             request.error = -error.errno
         chain.append(request)

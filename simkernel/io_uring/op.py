@@ -32,6 +32,7 @@ class Op:
     body: OpBody
     zero: tuple[str, ...] = ()
     check: Callable[[Request], None] = lambda request: None
+    keeps: Callable[[NetKernel, Request], object] = lambda k, request: None  # prep_async: what it points to is read now
     selects: bool = False  # may take a provided buffer
     ioprio: bool = False  # may have a priority, or flags in its place
     polls: bool = False  # there on an instance that polls its devices

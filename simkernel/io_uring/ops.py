@@ -6,10 +6,10 @@ A row's `check` refuses what the request may not say, before it is begun (io_*_p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from arch.abi import io_uring as abi
-from arch.abi.errno import EBADF, EBADFD, EFAULT, EOPNOTSUPP
+from arch.abi.errno import EBADF, EBADFD, EFAULT, EOPNOTSUPP, ESPIPE
 from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_NONBLOCK, RWF_NOWAIT
 from arch.abi.internal import READ, WRITE
 from simkernel.fs import constants as c
@@ -23,7 +23,7 @@ from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.read_write import ScratchPos, loop_rw, minds_nowait, sync_iter, verify_area
 from simkernel.fs.rename import sys_renameat2
 from simkernel.fs.select import vfs_poll
-from simkernel.fs.splice import sys_splice, sys_tee
+from simkernel.fs.splice import SPLICE_F_ALL, sys_splice, sys_tee
 from simkernel.fs.stat import sys_statx
 from simkernel.fs.truncate import sys_sync_file_range
 from simkernel.fs.uio import import_iovec
@@ -38,8 +38,11 @@ from simkernel.io_uring.rsrc import (
     check_provide,
     close,
     files_update,
+    import_fixed,
     install_fixed,
     into_slot,
+    lent,
+    numbered,
     provide,
     remove_buffers,
 )
@@ -66,21 +69,19 @@ CURRENT_POS = (1 << 64) - 1
 # -- reading and writing -------------------------------------------------------------------------------------------
 
 
-def _fixed(request: Request) -> list[tuple[int, int]]:
-    """io_import_fixed(): a piece of a registered buffer.  EFAULT."""
-    buffers = request.ring.buffers or []
-    refuse(request.buf_index >= len(buffers), EFAULT)  # they have been taken away since
-    base, length = buffers[request.buf_index]
-    refuse(request.addr < base or request.addr + request.len > base + length, EFAULT)
-    return [(request.addr, request.len)]
-
-
 def _segments(k: NetKernel, request: Request, vector: bool) -> list[tuple[int, int]]:
     if request.flags & abi.IOSQE_BUFFER_SELECT:
         return [request.take_buffer()]
     if request.opcode in (abi.IORING_OP_READ_FIXED, abi.IORING_OP_WRITE_FIXED):
-        return _fixed(request)
-    return import_iovec(k, request.addr, request.len) if vector else [(request.addr, request.len)]
+        return [import_fixed(request)]
+    return _pieces(k, request) if vector else [(request.addr, request.len)]
+
+
+def _pieces(k: NetKernel, request: Request) -> list[tuple[int, int]]:
+    """io_import_iovec() of a vector.  EINVAL, EFAULT."""
+    if request.pieces is None:
+        request.pieces = import_iovec(k, request.addr, request.len)
+    return request.pieces
 
 
 def _transfer(k: NetKernel, request: Request, direction: int) -> Body:
@@ -172,11 +173,35 @@ def _positions(k: NetKernel, places: Sequence[tuple[File, int]]) -> Iterator[Non
 
 
 def _splice(k: NetKernel, request: Request) -> Body:
-    source, dest = k.vfs.fget(request.splice_fd_in), k.vfs.fget(request.fd)
-    with _positions(k, [(source, request.addr), (dest, request.off)]):
-        ret = yield from sys_splice(k, request.splice_fd_in, 0, request.fd, 0, request.len, request.op_flags)
+    """io_splice(): from and to places of files, but not of pipes.  EBADF, ESPIPE."""
+    with numbered(request) as fd, _spliced_from(request) as fd_in:
+        source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd)
+        places = [(source, request.addr), (dest, request.off)]
+        refuse(
+            request.len and any(off != CURRENT_POS and file.f_inode.i_pipe is not None for file, off in places), ESPIPE
+        )
+        with _positions(k, places):
+            ret = yield from sys_splice(k, fd_in, 0, fd, 0, request.len, request.op_flags & SPLICE_F_ALL)
     request.expected = request.len
     return ret
+
+
+def _tee(k: NetKernel, request: Request) -> Body:
+    with numbered(request) as fd, _spliced_from(request) as fd_in:
+        request.expected = request.len
+        return (yield from sys_tee(k, fd_in, fd, request.len, request.op_flags & SPLICE_F_ALL))
+
+
+def _spliced_from(request: Request) -> AbstractContextManager[int]:
+    """A descriptor of what is read from, which may be a registered file."""
+    if request.op_flags & abi.SPLICE_F_FD_IN_FIXED:
+        return lent(request.k, request.ring.fixed_file(request.splice_fd_in))
+    return nullcontext(request.splice_fd_in)
+
+
+def _check_splice(request: Request) -> None:
+    """__io_splice_prep().  EINVAL."""
+    refuse(request.op_flags & ~(SPLICE_F_ALL | abi.SPLICE_F_FD_IN_FIXED))
 
 
 # -- opening -------------------------------------------------------------------------------------------------------
@@ -266,8 +291,8 @@ def _command(k: NetKernel, request: Request) -> int:
 _NO_INDEX = ("buf_index", "splice_fd_in")
 OPS: dict[int, Op] = {
     abi.IORING_OP_NOP: Op("io_nop", "5.1", "nop.c", lambda k, r: 0, has_file=False, polls=True),
-    abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, (), _check_rw, selects=True, ioprio=True, polls=True),
-    abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write, (), _check_rw, ioprio=True, polls=True),
+    abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, (), _check_rw, _pieces, selects=True, ioprio=True, polls=True),
+    abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write, (), _check_rw, _pieces, ioprio=True, polls=True),
     abi.IORING_OP_FSYNC: Op("io_fsync", "5.1", "sync.c", _fsync, ("addr", *_NO_INDEX), _check_fsync),
     abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", "rw.c", _read, (), _check_rw, ioprio=True, polls=True),
     abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", "rw.c", _write, (), _check_rw, ioprio=True, polls=True),
@@ -289,10 +314,10 @@ OPS: dict[int, Op] = {
     abi.IORING_OP_MADVISE: Op("io_madvise", "5.6", "advise.c", lambda k, r: sys_madvise(k, r.addr, r.len, r.op_flags), ("off", *_NO_INDEX), has_file=False),
     abi.IORING_OP_OPENAT2: Op("io_openat2", "5.6", "openclose.c", _openat2, ("buf_index",), _check_open2, has_file=False),
     abi.IORING_OP_EPOLL_CTL: Op("io_epoll_ctl", "5.6", "epoll.c", lambda k, r: sys_epoll_ctl(k, r.fd, r.len, r.off, r.addr), _NO_INDEX, has_file=False),
-    abi.IORING_OP_SPLICE: Op("io_splice", "5.7", "splice.c", _splice),
+    abi.IORING_OP_SPLICE: Op("io_splice", "5.7", "splice.c", _splice, (), _check_splice),
     abi.IORING_OP_PROVIDE_BUFFERS: Op("io_provide_buffers", "5.7", "kbuf.c", provide, ("op_flags", "splice_fd_in"), check_provide, has_file=False, polls=True),
     abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", "kbuf.c", remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in"), polls=True, has_file=False),
-    abi.IORING_OP_TEE: Op("io_tee", "5.8", "splice.c", lambda k, r: sys_tee(k, r.splice_fd_in, r.fd, r.len, r.op_flags), ("addr", "off")),
+    abi.IORING_OP_TEE: Op("io_tee", "5.8", "splice.c", _tee, ("addr", "off"), _check_splice),
     abi.IORING_OP_RENAMEAT: Op("io_renameat", "5.11", "fs.c", lambda k, r: sys_renameat2(k, r.fd, r.addr, signed(r.len), r.off, r.op_flags), _NO_INDEX, has_file=False),
     abi.IORING_OP_UNLINKAT: Op("io_unlinkat", "5.11", "fs.c", lambda k, r: sys_unlinkat(k, r.fd, r.addr, r.op_flags), ("off", "len", *_NO_INDEX), has_file=False),
     abi.IORING_OP_MKDIRAT: Op("io_mkdirat", "5.15", "fs.c", lambda k, r: sys_mkdirat(k, r.fd, r.addr, r.len), ("off", "op_flags", *_NO_INDEX), has_file=False),

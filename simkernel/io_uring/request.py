@@ -18,7 +18,7 @@ from simkernel.kernel.clock import Event
 from simkernel.kernel.task import Cred, Task, WaitQueue
 
 PENDING = -529  # IOU_ISSUE_SKIP_COMPLETE: the result will come
-APOLL_MAX_RETRY = 128  # a file that says it is ready and is not
+APOLL_MAX_RETRY = 128  # of a file that says it is ready and is not; then a worker waits for it, here the request itself
 
 
 class Request:
@@ -54,6 +54,10 @@ class Request:
         self.error: int | None = None  # it was refused when it was laid down
         self.cqe_flags = 0
         self.expected: int | None = None  # bytes: fewer break a chain
+        self.moved = 0  # bytes that a socket's request has done before it had to wait for more
+        self.name: bytes | None = None  # the address to send to, once it was read
+        self.pieces: list[tuple[int, int]] | None = None  # and so the pieces of memory, (address, bytes)
+        self.told: bool | None = None  # a chain that broke says whether it is told of; None: its own flags
         self.taken: Buffer | None = None  # the provided buffer it took
         self.notified = False  # IORING_OP_SEND_ZC
         self.creds: Cred | None = None  # a personality
@@ -86,13 +90,13 @@ class Request:
         group = self.ring.provided.get(self.buf_index)
         if group is None:
             raise KernelError(ENOBUFS)
-        self.taken = address, length, number = group.take()
+        self.taken = address, length, number = self.taken or group.take()
         self.cqe_flags |= abi.IORING_CQE_F_BUFFER | number << abi.IORING_CQE_BUFFER_SHIFT
         return address, min(length, self.len) if self.len else length
 
     def give_buffer_back(self) -> None:
         """io_kbuf_recycle(): nothing came into it."""
-        if self.taken is not None:
+        if self.taken is not None and not self.moved:
             group = self.ring.provided.get(self.buf_index)
             if group is not None:
                 group.give_back(self.taken)
@@ -105,10 +109,13 @@ class Request:
             group.used()
         self.taken, self.cqe_flags = None, 0
 
-    def post_more(self, result: int) -> None:
-        """One completion of several; a buffer that it used is the reader's."""
+    def post_more(self, result: int) -> bool:
+        """One completion of several, unless there is no room for it, and it is the last; a buffer that it used is the reader's."""
+        if not self.ring.has_room:
+            return False
         self.ring.post(self.user_data, result, self.cqe_flags | abi.IORING_CQE_F_MORE)
         self._used()
+        return True
 
     def notifies(self) -> None:
         """io_notif_flush(): behind the result comes word that its memory is not used any more."""
@@ -143,6 +150,12 @@ class Request:
 
     def fails(self, result: int) -> bool:
         """req_set_fail(): the chain ends here."""
+        if (
+            result == -ETIME
+            and self.opcode == abi.IORING_OP_TIMEOUT
+            and self.op_flags & abi.IORING_TIMEOUT_ETIME_SUCCESS
+        ):
+            return False
         return result < 0 or (self.expected is not None and result != self.expected)
 
     def finish(self, result: int, more: int = 0) -> Request | None:
@@ -152,7 +165,7 @@ class Request:
         self.done = True
         self.detach()
         failed = self.fails(result)
-        if failed or not self.flags & abi.IOSQE_CQE_SKIP_SUCCESS:
+        if self.is_told(failed):
             more |= abi.IORING_CQE_F_MORE if self.notified else 0
             self.ring.post(self.user_data, result, self.cqe_flags | more, self.opcode != abi.IORING_OP_TIMEOUT)
             if self.notified:
@@ -169,14 +182,26 @@ class Request:
         if guard is not None and not guard.done:
             guard.finish(-ECANCELED)
         if following is not None and failed and not self.flags & abi.IOSQE_IO_HARDLINK:
-            while following is not None:
-                after, following.next = following.next, None
-                following.finish(
-                    -ECANCELED if following.error is None or following.error == -ECANCELED else following.error
-                )
-                following = after
+            following.fail_links(not self.flags & abi.IOSQE_CQE_SKIP_SUCCESS)
             return None
         return following
+
+    def is_told(self, failed: bool) -> bool:
+        """Whether there is a completion: what failed is told of, whatever it asked for, but a time-out of another."""
+        if self.told is not None:
+            return self.told
+        return not self.flags & abi.IOSQE_CQE_SKIP_SUCCESS or (failed and self.watches is None)
+
+    def fail_links(self, told: bool) -> None:
+        """io_fail_links(): the rest of a chain that broke, all of it told of or nothing, as its head asked."""
+        request: Request | None = self
+        while request is not None:
+            after, request.next = request.next, None
+            request.told = told
+            if request.guard is not None:
+                request.guard.told = told
+            request.finish(-ECANCELED if request.error is None else request.error)
+            request = after
 
     def later(self, following: Begun | None) -> None:
         """io_req_task_work_add(): the submitter goes on with it on its way back to user mode."""
@@ -190,13 +215,13 @@ class Request:
     def arm(self, events: int) -> int:
         """io_arm_poll_handler(): begun again when the file says one of these events; PENDING, or EAGAIN if it never will."""
         file = self.take_file()
-        if file.f_op.poll is None or not self.retries:
+        if file.f_op.poll is None:
             return -EAGAIN
-        self.retries -= 1
         self.give_buffer_back()
         self.events = events | POLLERR | POLLHUP
         queues: list[WaitQueue] = []
-        if vfs_poll(self.k, file, queues) & self.events:  # IO_APOLL_READY
+        if vfs_poll(self.k, file, queues) & self.events and self.retries:  # IO_APOLL_READY
+            self.retries -= 1
             self.later(self)
         else:
             self.waiting.hang(queues)
@@ -225,7 +250,7 @@ class Request:
     def expired(self) -> None:
         """io_timeout_fn(), io_link_timeout_fn()."""
         self.timer = None
-        watched, self.watches = self.watches, None
+        watched = self.watches
         if watched is not None:
             watched.guard = None
             watched.cancel()

@@ -157,11 +157,16 @@ class Ring:
         """Completions that nobody has taken, in the ring."""
         return (self.get(abi.CQ_TAIL) - self.get(abi.CQ_HEAD)) & 0xFFFFFFFF
 
+    @property
+    def has_room(self) -> bool:
+        """One more completion goes into the ring itself."""
+        return not self.overflow and self.ready < self.cq_entries
+
     def post(self, user_data: int, result: int, flags: int = 0, counts: bool = True) -> None:
         """io_fill_cqe_aux(): one more completion; what finds no room waits for some."""
         if self.closed:
             return
-        if self.overflow or self.ready >= self.cq_entries:
+        if not self.has_room:
             self.overflow.append((user_data, result, flags))
             self.put(abi.SQ_FLAGS, self.get(abi.SQ_FLAGS) | abi.IORING_SQ_CQ_OVERFLOW)
         else:
@@ -279,4 +284,6 @@ def _release(k: NetKernel, file: File) -> None:
     ring_in(file).release()
 
 
-IO_URING_FOPS = FileOperations("io_uring_fops", llseek="no_llseek", mmap=_mmap, poll=_poll, release=_release)
+IO_URING_FOPS = FileOperations(
+    "io_uring_fops", llseek="no_llseek", sendable=False, mmap=_mmap, poll=_poll, release=_release
+)

@@ -126,8 +126,9 @@ def check_files_update(request: Request) -> None:
 
 def files_update(k: NetKernel, request: Request) -> int:
     """IORING_OP_FILES_UPDATE: at a place, or each where there is one, which its word in the list is told.  ENFILE and those of updating."""
-    if request.off != abi.IORING_FILE_INDEX_ALLOC or not there(k, "6.0"):
-        return update_files(k, request.ring, request.off, request.addr, request.len)
+    offset = request.off & U32_MAX
+    if offset != abi.IORING_FILE_INDEX_ALLOC or not there(k, "6.0"):
+        return update_files(k, request.ring, offset, request.addr, request.len)
     refuse(request.ring.files is None, ENXIO)
     for done in range(request.len):
         at = request.addr + 4 * done
@@ -200,7 +201,14 @@ def numbered(request: Request) -> Iterator[int]:
     if not request.flags & abi.IOSQE_FIXED_FILE:
         yield request.fd
         return
-    files = files_of(request.k.current)
+    with lent(request.k, file) as fd:
+        yield fd
+
+
+@contextmanager
+def lent(k: NetKernel, file: File) -> Iterator[int]:
+    """A descriptor of a file that has none, as long as this lasts."""
+    files = files_of(k.current)
     fd = files.get_unused_fd()
     files.install(fd, file.get())
     try:
@@ -208,7 +216,7 @@ def numbered(request: Request) -> Iterator[int]:
     finally:
         own = files.remove(fd)
         if own is not None:
-            request.k.vfs.put_file(own)
+            k.vfs.put_file(own)
 
 
 def close(k: NetKernel, request: Request) -> Body:
@@ -238,6 +246,15 @@ def _pinned(k: NetKernel, base: int, length: int) -> tuple[int, int]:
     for at in (base, *range((base | PAGE_SIZE - 1) + 1, base + length, PAGE_SIZE)):
         k.usercopy.put_user(at, 1, k.usercopy.get_user(at, 1))
     return base, length
+
+
+def import_fixed(request: Request) -> tuple[int, int]:
+    """io_import_fixed(): a piece of a registered buffer: (address, bytes).  EFAULT."""
+    buffers = request.ring.buffers or []
+    refuse(request.buf_index >= len(buffers), EFAULT)  # they have been taken away since
+    base, length = buffers[request.buf_index]
+    refuse(request.addr < base or request.addr + request.len > base + length, EFAULT)
+    return request.addr, request.len
 
 
 def register_buffers(k: NetKernel, ring: Ring, arg: int, count: int, tags: int = 0) -> int:

@@ -29,17 +29,13 @@ def poll_add(k: NetKernel, request: Request) -> int:
         mask = vfs_poll(k, file, None) & request.events
         if not mask or request.done:
             return
-        if multi:
-            request.ring.post(request.user_data, mask, abi.IORING_CQE_F_MORE)
-        else:
+        if not multi or not request.post_more(mask):
             request.later(request.finish(mask))
 
     request.woken = look
     mask = vfs_poll(k, file, None) & request.events
-    if mask and not multi:
+    if mask and (not multi or not request.post_more(mask)):
         return mask
-    if mask:
-        request.ring.post(request.user_data, mask, abi.IORING_CQE_F_MORE)
     if file.f_op.poll is not None:
         queues: list[WaitQueue] = []
         vfs_poll(k, file, queues)

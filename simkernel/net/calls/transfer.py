@@ -262,9 +262,12 @@ def _recvmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int, timeout: 
     return done
 
 
-def ___sys_sendmsg(k: NetKernel, socket_: Socket, msg: int, flags: int) -> Body:
-    """One struct user_msghdr to be sent."""
+def ___sys_sendmsg(
+    k: NetKernel, socket_: Socket, msg: int, flags: int, of: Sequence[tuple[int, int]] | None = None
+) -> Body:
+    """One struct user_msghdr to be sent; `of`: other data than it says."""
     fields, segments = read_msghdr(k, msg)
+    segments = segments if of is None else list(of)
     name = read_address(k, fields["name"], fields["namelen"]) if fields["name"] else b""
     data = b"".join(k.usercopy.copy_from_user(address, length) for address, length in segments if length)
     control = b""

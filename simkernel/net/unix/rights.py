@@ -65,6 +65,8 @@ def scm_send(k: NetKernel, message: Message) -> Scm:
             if len(fds) > SCM_MAX_FD:
                 raise KernelError(EINVAL, "too many descriptors")
             files += [k.vfs.file_of(k, k.current, fd) for fd in fds]
+            if not all(file.f_op.sendable for file in files):
+                raise KernelError(EINVAL, "an instance of io_uring")
         elif level == SOL_SOCKET and kind == SCM_CREDENTIALS:
             scm.cred = _claimed(k, data)
         elif level == SOL_SOCKET:

@@ -226,8 +226,8 @@ static void files(void)
 	sys(__NR_pipe2, pipe, 0);
 	sys(__NR_write, pipe[1], "spliced", 7);
 	int fd = sys(__NR_openat, AT_FDCWD, "/tmp/uring", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	struct io_uring_sqe *e = next(IORING_OP_SPLICE, fd, (void *)-1, 100, 0, 9);
-	e->splice_fd_in = pipe[0];
+	struct io_uring_sqe *e = next(IORING_OP_SPLICE, fd, 0, 100, 0, 9);
+	e->splice_fd_in = pipe[0], e->splice_off_in = -1ULL;
 	go("splice", 1);
 	sys(__NR_close, pipe[0]), sys(__NR_close, pipe[1]), sys(__NR_close, fd);
 }
