@@ -101,8 +101,8 @@ class FileOwner(Protocol):
 
 # --- struct file_operations ---
 
-# The kernel as the functions of a file are given it: FsKernel (face.py), NetKernel and so on, which are made of these
-# objects and therefore cannot be named below them.  Who writes such a function annotates `k` with what it needs.
+# The kernel as the functions of a file are given it: FsKernel (face.py), NetKernel ..., which are made of these objects and
+# cannot be named below them.  Who writes such a function annotates `k` with what it needs.
 Board = Any
 
 # poll(k, file, queues) -> event mask; appends to `queues` (when not None) the wait queues that would announce a change
@@ -115,9 +115,8 @@ Ioctl = Callable[[Board, "File", int, int], "int | Body"]
 class FileOperations:
     """struct file_operations as data: which kernel functions serve a kind of file; `name` is its symbol in the kernel.
 
-    `read`, `write`, `read_iter`, `write_iter` name kernel functions, which vfs_read() and vfs_write() call for real, so that a
-    stack trace shows them; mirror.py stores their addresses.  The others are plain Python (never seen at the end of a stack).
-    """
+    `read`, `write`, `read_iter`, `write_iter` name kernel functions, which vfs_read() and vfs_write() call for real: a stack
+    shows them; mirror.py stores their addresses.  The others are plain Python (never seen at the end of a stack)."""
 
     name: str
     read: str | None = None

@@ -15,6 +15,7 @@ from arch.abi.errno import (
     EINTR,
     EINVAL,
     EOPNOTSUPP,
+    EOWNERDEAD,
     EPERM,
     ERESTARTSYS,
     ETIME,
@@ -27,7 +28,8 @@ from simkernel.io_uring.op import known, there
 from simkernel.io_uring.ops import OPS, begin
 from simkernel.io_uring.register import entered_ring
 from simkernel.io_uring.request import Request
-from simkernel.io_uring.ring import IO_URING_FOPS, Ring
+from simkernel.io_uring.ring import IO_URING_FOPS, Polls, Ring, passed
+from simkernel.io_uring.sqpoll import io_sq_offload_create
 from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.entry import run_task_works
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -61,10 +63,14 @@ def sys_io_uring_setup(k: NetKernel, entries: int, params: int) -> int:
         return -EPERM
     raw = k.usercopy.copy_from_user(params, PARAMS_SIZE)
     order = "<" if k.mem.byteorder == "little" else ">"
-    _, cq_entries, flags, cpu, idle, _, wq_fd, *reserved = struct.unpack(order + "10I", raw[:OFFSETS_AT])
+    _, cq_entries, flags, cpu, idle_ms, _, wq_fd, *reserved = struct.unpack(order + "10I", raw[:OFFSETS_AT])
     if any(reserved) or flags & ~known(k, abi.SETUP_FLAGS) or not entries:
         return -EINVAL
     if flags & abi.IORING_SETUP_DEFER_TASKRUN and not flags & abi.IORING_SETUP_SINGLE_ISSUER:
+        return -EINVAL
+    if flags & abi.IORING_SETUP_SQPOLL and flags & (
+        abi.IORING_SETUP_COOP_TASKRUN | abi.IORING_SETUP_TASKRUN_FLAG | abi.IORING_SETUP_DEFER_TASKRUN
+    ):
         return -EINVAL
     if flags & abi.IORING_SETUP_TASKRUN_FLAG and not flags & (
         abi.IORING_SETUP_COOP_TASKRUN | abi.IORING_SETUP_DEFER_TASKRUN
@@ -86,10 +92,11 @@ def sys_io_uring_setup(k: NetKernel, entries: int, params: int) -> int:
         cq_entries = 2 * entries
     ring = Ring(k, entries, cq_entries, flags)
     features = known(k, abi.FEATURES)
-    answer = struct.pack(order + "7I12x", entries, cq_entries, flags, cpu, idle, features, wq_fd)
+    answer = struct.pack(order + "7I12x", entries, cq_entries, flags, cpu, idle_ms, features, wq_fd)
     answer += struct.pack(order + "8IQ", abi.SQ_HEAD, abi.SQ_TAIL, abi.SQ_RING_MASK, abi.SQ_RING_ENTRIES, abi.SQ_FLAGS, abi.SQ_DROPPED, ring.array, 0, 0)  # fmt: skip
     answer += struct.pack(order + "8IQ", abi.CQ_HEAD, abi.CQ_TAIL, abi.CQ_RING_MASK, abi.CQ_RING_ENTRIES, abi.CQ_OVERFLOW, abi.CQES, abi.CQ_FLAGS, 0, 0)  # fmt: skip
     try:
+        io_sq_offload_create(k, ring, cpu, idle_ms, wq_fd)
         k.usercopy.copy_to_user(params, answer)
         return k.vfs.anon_inode_getfd(k, "[io_uring]", IO_URING_FOPS, ring, O_RDWR | O_CLOEXEC)
     except KernelError:
@@ -239,7 +246,7 @@ def _extended(k: NetKernel, flags: int, argp: int, argsz: int) -> tuple[int, int
 def sys_io_uring_enter(
     k: NetKernel, fd: int, to_submit: int, min_complete: int, flags: int, argp: int, argsz: int
 ) -> Body:
-    """Submit, then wait; how many were submitted.  EINVAL, EBADF, EOPNOTSUPP, EBADFD, EEXIST, EINTR, ETIME."""
+    """Submit, then wait; how many were submitted.  EINVAL, EBADF, EOPNOTSUPP, EBADFD, EEXIST, EOWNERDEAD, EINTR, ETIME."""
     known = (
         abi.IORING_ENTER_GETEVENTS
         | abi.IORING_ENTER_SQ_WAKEUP
@@ -253,25 +260,37 @@ def sys_io_uring_enter(
     file, ring = entered_ring(k, fd, bool(flags & abi.IORING_ENTER_REGISTERED_RING))
     if ring.flags & abi.IORING_SETUP_R_DISABLED:
         return -EBADFD
-    if ring.submitter is not None and ring.submitter is not k.current and (to_submit or ring.defers):
+    polled = ring.sq_data
+    if ring.submitter is not None and ring.submitter is not k.current and (ring.defers or (to_submit and not polled)):
         return -EEXIST
     file.get()
-    ctx = k.mem.alloc(64)
-    k.vfs.objects[ctx] = ring
     try:
-        done = 0
-        if to_submit:
-            done = yield k.call("io_submit_sqes", ctx, to_submit)
+        with passed(k, ring) as ctx:
+            if polled is not None:
+                done = yield from _polled(k, ring, polled, to_submit, flags)
+            else:
+                done = (yield k.call("io_submit_sqes", ctx, to_submit)) if to_submit else 0
             if done != to_submit:
                 return done
-        if flags & abi.IORING_ENTER_GETEVENTS and not ring.flags & abi.IORING_SETUP_IOPOLL:  # io_iopoll_check()
-            ret = yield from _wait(k, ctx, ring, min_complete, _extended(k, flags, argp, argsz))
-            return done or ret
+            if flags & abi.IORING_ENTER_GETEVENTS and not ring.flags & abi.IORING_SETUP_IOPOLL:  # io_iopoll_check()
+                ret = yield from _wait(k, ctx, ring, min_complete, _extended(k, flags, argp, argsz))
+                return done or ret
         return done
     finally:
-        del k.vfs.objects[ctx]
-        k.mem.free(ctx)
         file.put()
+
+
+def _polled(k: NetKernel, ring: Ring, polled: Polls, to_submit: int, flags: int) -> Body:
+    """A thread takes the requests: wake it, or wait until it has made room.  EOWNERDEAD."""
+    ring.flush_overflow()
+    if polled.stopped:
+        return -EOWNERDEAD
+    if flags & abi.IORING_ENTER_SQ_WAKEUP:
+        polled.wake()
+    while flags & abi.IORING_ENTER_SQ_WAIT and ring.waiting_sqes == ring.sq_entries:  # io_sqpoll_wait_sq()
+        if (yield k.wait(ring.sq_wait)) < 0:
+            break
+    return to_submit
 
 
 def _wait(k: NetKernel, ctx: int, ring: Ring, min_complete: int, how: tuple[int, int, int]) -> Body:

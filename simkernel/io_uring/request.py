@@ -12,7 +12,7 @@ from arch.errors import KernelError
 from simkernel.fs.inode import File
 from simkernel.fs.select import PollWait, vfs_poll
 from simkernel.io_uring.kbuf import Buffer
-from simkernel.io_uring.ring import Begun, Ring
+from simkernel.io_uring.ring import Begun, Ring, fput
 from simkernel.kernel.body import Steps
 from simkernel.kernel.clock import Event
 from simkernel.kernel.task import Cred, Task, WaitQueue
@@ -171,9 +171,7 @@ class Request:
             if self.notified:
                 self.ring.post(self.user_data, 0, abi.IORING_CQE_F_NOTIF)
         self._used()
-        if self.file is not None:
-            self.file.put()
-            self.file = None
+        self.put_file()
         self.ring.finished += 1
         for begun in self.ring.undeferred():
             self.later(begun)
@@ -207,8 +205,11 @@ class Request:
         """io_req_task_work_add(): the submitter goes on with it on its way back to user mode."""
         if following is None or self.ring.closed:
             return
+        if self.task.past_works:  # io_fallback_tw(): nobody is there to go on with it
+            return following.cancel()
         self.task.task_works.append(following.run)
         self.k.cpus.wake_signal(self.task, False)
+        return None
 
     # -- waiting ---------------------------------------------------------------------------------------------------
 
@@ -270,9 +271,13 @@ class Request:
         """The instance goes."""
         self.done = True
         self.detach()
-        if self.file is not None:
-            self.file.put()
-            self.file = None
+        self.put_file()
+
+    def put_file(self) -> None:
+        """io_put_file()."""
+        file, self.file = self.file, None
+        if file is not None:
+            fput(file, self.task)
 
 
 def _nothing(request: Request) -> Steps[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from arch.abi import io_uring as abi
@@ -21,11 +22,24 @@ from simkernel.kernel.task import Cred, Task, WaitQueue
 from simkernel.net.face import NetKernel
 
 
+class Polls(Protocol):
+    """Who takes an instance's requests of its own accord (sqpoll.py)."""
+
+    stopped: bool
+
+    def wake(self) -> None:
+        """There are some."""
+
+    def leave(self, ring: Ring) -> bool:
+        """The instance goes; False: its memory is needed until what is begun just now is done."""
+
+
 class Begun(Protocol):
     """A request, as its instance knows it (request.py)."""
 
     user_data: int
     opcode: int
+    task: Task
     sequence: int
     drains: bool
     file: File | None
@@ -64,6 +78,21 @@ class Restrictions:
             and flags & self.flags_required == self.flags_required
             and not flags & ~(self.flags_allowed | self.flags_required)
         )
+
+
+def fput(file: File, task: Task) -> None:
+    """One reference less, from plain code: what the last one ends (a socket takes calls for that) a task does on its way to user mode."""
+    k = file.vfs.k
+    if file.f_count > 1 or task.past_works:
+        return file.put()
+    file.f_count = 0
+
+    def work() -> Steps[None]:
+        yield k.call("____fput", file.addr)
+
+    task.task_works.appendleft(work)
+    task.work = True
+    return None
 
 
 def pages_of(size: int) -> int:
@@ -111,9 +140,20 @@ class Ring:
         self.deferred: deque[Begun] = deque()  # IOSQE_IO_DRAIN: when all before them are done
         self.taken = self.finished = 0  # requests laid down, and those among them that are done
         self.closed = False
+        self.sq_data: Polls | None = None  # IORING_SETUP_SQPOLL
+        self.sq_idle_ns, self.sq_wait = 0, WaitQueue("sqo_sq_wait")
+        self.creds = k.current.cred
         self.submitter: Task | None = None  # IORING_SETUP_SINGLE_ISSUER: who alone may
         if not flags & abi.IORING_SETUP_R_DISABLED:
             self.enabled()
+        k.tasks.exit_hooks.append(self._task_exits)
+
+    def _task_exits(self, task: Task) -> None:
+        """io_uring_cancel_generic(): requests at instances end with who made them; nobody would let go of these files."""
+        for request in [
+            r for r in self.pending if r.task is task and r.file is not None and r.file.f_op is IO_URING_FOPS
+        ]:
+            request.cancel()
 
     def enabled(self) -> None:
         """It may be used from now on."""
@@ -228,11 +268,12 @@ class Ring:
     def release(self) -> None:
         """io_ring_ctx_wait_and_kill(): nothing is told any more."""
         self.closed = True
+        self.k.tasks.exit_hooks.remove(self._task_exits)
         for request in list(self.pending):
             request.drop()
         for file in self.files or ():
             if file is not None:
-                file.put()
+                fput(file, self.k.current)
         self.files = None
         for group in self.provided.values():
             group.release()
@@ -240,8 +281,25 @@ class Ring:
         if self.eventfd is not None:
             self.eventfd.put()
             self.eventfd = None
+        if self.sq_data is None or self.sq_data.leave(self):
+            self.free_memory()
+
+    def free_memory(self) -> None:
+        """io_mem_free()."""
         self.k.mem.free_pages(self.rings, pages_of(self.size))
         self.k.mem.free_pages(self.sqes, pages_of(self.sqe_size * self.sq_entries))
+
+
+@contextmanager
+def passed(k: NetKernel, ring: Ring) -> Iterator[int]:
+    """Its address, as long as a kernel function is at it."""
+    ctx = k.mem.alloc(64)
+    k.vfs.objects[ctx] = ring
+    try:
+        yield ctx
+    finally:
+        del k.vfs.objects[ctx]
+        k.mem.free(ctx)
 
 
 def ring_in(file: File) -> Ring:

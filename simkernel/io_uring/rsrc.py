@@ -18,7 +18,7 @@ from simkernel.fs.uio import import_iovec
 from simkernel.io_uring.kbuf import LOW_GROUPS, Buffer, BufferList, BufferRing, Tags
 from simkernel.io_uring.op import refuse, there
 from simkernel.io_uring.request import Request
-from simkernel.io_uring.ring import IO_URING_FOPS, Ring
+from simkernel.io_uring.ring import IO_URING_FOPS, Ring, fput
 from simkernel.kernel.body import Body
 from simkernel.net.face import NetKernel
 
@@ -75,7 +75,7 @@ def unregister_files(k: NetKernel, ring: Ring, arg: int, count: int) -> int:
     refuse(ring.files is None, ENXIO)
     for file in ring.files or ():
         if file is not None:
-            file.put()
+            fput(file, k.current)
     ring.files = None
     _tagged(ring.file_tags, ())
     return 0
@@ -86,7 +86,7 @@ def _empty(ring: Ring, index: int) -> None:
     old, ring.files[index] = ring.files[index], None
     if old is not None:
         ring.file_tags.gone(index)
-        old.put()
+        fput(old, ring.k.current)
         ring.alloc_hint = index
 
 
@@ -177,7 +177,7 @@ def install_fixed(ring: Ring, file: File, slot: int) -> int:
         refuse(ring.files is None, ENXIO)
         refuse(not 0 <= index < len(ring.files or ()))
     except KernelError:
-        ring.k.vfs.put_file(file)
+        fput(file, ring.k.current)
         raise
     _empty(ring, index)
     _fill(ring, index, file)

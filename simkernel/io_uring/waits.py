@@ -29,7 +29,9 @@ def poll_add(k: NetKernel, request: Request) -> int:
         mask = vfs_poll(k, file, None) & request.events
         if not mask or request.done:
             return
-        if not multi or not request.post_more(mask):
+        if request.task.past_works:
+            request.cancel()
+        elif not multi or not request.post_more(mask):
             request.later(request.finish(mask))
 
     request.woken = look

@@ -191,9 +191,57 @@ static void too_many(void)
 	sys(__NR_close, ring);
 }
 
+/* a registered socket is gone when nobody has it any more */
+static void ports(void)
+{
+	struct sockaddr_in a = { AF_INET, 0, { 0 } };
+	unsigned size = sizeof(a);
+	for (int closes = 0; closes < 2; closes++) {
+		int fd = sys(__NR_socket, AF_INET, 2, 0);
+		setup(4, 0);
+		a.sin_port = 0;
+		sys(__NR_bind, fd, &a, sizeof(a));
+		sys(__NR_getsockname, fd, &a, &size);
+		reg(IORING_REGISTER_FILES, &fd, 1);
+		sys(__NR_close, fd);
+		int again = sys(__NR_socket, AF_INET, 2, 0);
+		say("port %r", sys(__NR_bind, again, &a, sizeof(a)));
+		if (!closes)
+			reg(IORING_UNREGISTER_FILES, 0, 0);
+		sys(__NR_munmap, sq, p.sq_off.array + p.sq_entries * 4);
+		sys(__NR_munmap, sqes_at, p.sq_entries * 64);
+		sys(__NR_close, ring);
+		nap(200);
+		say(" then %r\n", sys(__NR_bind, again, &a, sizeof(a)));
+	}
+}
+
+/* who submits ends, and others have the instance */
+static void heirs(void)
+{
+	static struct __kernel_timespec soon = { 0, 200000000 };
+	setup(8, 0);
+	long child = fork();
+	if (!child) {
+		next(IORING_OP_POLL_ADD, ring, 0, 0, 0, 1)->poll32_events = POLLIN;
+		next(IORING_OP_POLL_ADD, pipes[0], 0, 0, 0, 2)->poll32_events = POLLPRI;
+		next(IORING_OP_TIMEOUT, -1, &soon, 1, 0, 3);
+		enter(3, 0, 0);
+		leave(0);
+	}
+	wait_for(child);
+	nap(20);
+	enter(0, 0, IORING_ENTER_GETEVENTS);
+	reap("its submitter ended");
+	later("in time");
+	sys(__NR_close, ring);
+}
+
 int main(int argc, char **argv)
 {
 	sys(__NR_pipe2, pipes, 0);
+	ports();
+	heirs();
 	all_of_it();
 	chains();
 	splices();
