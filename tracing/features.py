@@ -71,6 +71,7 @@ class Features:
     ftrace_without_enable: bool = since("5.12", "events/ftrace has no files enable and filter")
     graph_depth_first: bool = since("5.12", "struct ftrace_graph_ret has its depth behind the function")
     func_no_repeats: bool = since("5.13", "4994891ebbb8: the function tracer's option func-no-repeats")
+    event_probes: bool = since("5.15", "7491e2c44278: events e: at other events")
     tracefs_files_0640: bool = since("5.16", "21ccc9cd7211: files of tracefs are not for others")
     gen_ctx_dec_in_uprobes: bool = since(
         "5.17", "5e6cd84e2f8b: uprobe events take one from a preemption depth that nobody raised"
@@ -79,12 +80,20 @@ class Features:
     modify_signal_data: bool = since("5.17", "3c25fc97f559: PERF_EVENT_IOC_MODIFY_ATTRIBUTES takes sig_data")
     clock_tai: bool = since("5.19", "3dc6ffae2da2: the clock tai")
     rethook: bool = since("5.18", "73f9b911faa7: return probes through rethook")
+    group_alone: bool = since("6.0", "95c104c378dc: a definition may name a group and no event")
+    ten_kretprobe_instances: bool = since(
+        "6.1", "seen there: a return probe has ten or more on kernels without preemption, too"
+    )
+    probe_type_symstr: bool = since("6.1", "seen there: the type symstr in probe events")
     printk_lock_gone: bool = since("6.1", "e2bb9e01d589, in its stable series: bpf_trace_printk takes no lock")
     uprobe_without_symbols: bool = since("6.2", "b26a124cbfa8: the types symbol and symstr are not for uprobes")
     probe_type_char: bool = since("6.4", "8478cca1e3ab: the type char in probe events")
     string_type_message: bool = since("6.7", "8c427cc2fa73: an error in the log for $comm of another type")
     pid_chunks: bool = since("5.16", "6954e415264e: a set of pids is not a bitmap")
     touched_functions: bool = since("6.4", "e11b521a7b69: touched_functions")
+    stack_fields: bool = since(
+        "6.4", "4b512860bdbd: common_stacktrace, and stacktrace where a field is meant; the modifier stacktrace"
+    )
     args_need_entry: bool = since(
         "6.5", "18b1e870a496: $argN elsewhere than at a function's ends has an error of its own"
     )
@@ -101,6 +110,7 @@ class Features:
     btf_members: bool = since(
         "6.6", "c440adfbe302: members of structures in arguments of probe events, the type of $retval"
     )
+    filter_cpus: bool = since("6.6", "39f7c41c908b: sets of CPUs in filters")
     array_expands_itself: bool = since("6.7", "a1f157c7a3bb: the buffer of an instance has its size from the start")
     long_markers: bool = since("6.8", "8ec90be7f15f: trace_marker takes as much as an entry holds")
     subbuf_size: bool = since("6.8", "2f84b39f4812: buffer_subbuf_size_kb")
@@ -110,6 +120,10 @@ class Features:
     symbol_checked_by_parser: bool = since(
         "6.12", "9d8616034f16: a symbol that a probe cannot have is an error of its text (EINVAL)"
     )
+    hist_hitcount: bool = since("6.12", "seen there: hitcount as a key and with modifiers, and nohitcount")
+    filter_functions: bool = since("6.12", "seen there: FIELD.function in filters")
+    trigger_filter_errors: bool = since("6.12", "seen there: error_log has the errors of triggers' conditions")
+    sorts_pairs: bool = since("6.12", "seen there: sort() takes the two largest from its heap at a time")
     tracepoints_to_come: bool = since("6.12", "57a7e6de9e30: a tracepoint that is not there may be a module's")
     lazy_resched: bool = since("6.13", "26baa1f1c4bd: one flag of an entry says that the task is to go later")
     fprobes_on_shadow_stacks: bool = since(
@@ -118,12 +132,18 @@ class Features:
     )
     option_func_args: bool = since("6.15", "533c20b062d7: the options func-args and funcgraph-args")
     unsigned_char: bool = since("6.2", "3bc753c06dd0: the kernel's char is unsigned on every CPU")
+    tprobes_share: bool = since(
+        "6.16", "2867495dea86: several events t: at one tracepoint, which is called while one is in use"
+    )
     show_event_filters: bool = since("7.0", "show_event_filters and show_event_triggers")
     latency_on_demand: bool = since("7.0", "tracing_max_latency only with a tracer of latencies")
     header_page_chars: bool = since("7.0", "header_page calls overwrite a char")
     fprobes_by_graph: bool = since(
         "7.2", "seen there: fprobes are function_graph's, have no rN, and look for their function first"
     )
+    synthetic_spaces: bool = since("7.2", "seen there: no commas in the print fmt of synthetic events")
+    hist_comm: bool = since("7.2", "seen there: common_comm in histograms")
+    hist_cpu_twice: bool = since("7.2", "seen there: a histogram's line says common_cpu, and then the field's name")
     dynevent_message: bool = since("7.2", "seen there: a definition of no kind is in error_log")
     faultable_programs: bool = since(
         "7.2", "trace_call_bpf_faultable(): programs of system calls' events run whatever runs on the CPU"

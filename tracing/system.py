@@ -88,7 +88,10 @@ class Tracing:
         self.trace_array.add_tracer(BlkTracer())
         self.stack_tracer = StackTracer(board, self.functions, self.kprobes)
         self.synth = SynthEvents(recorder, events)
-        self.probe_events.others += [self.synth, EventProbes(recorder, events)]
+        if board.features.synthetic_events:
+            self.probe_events.others.append(self.synth)
+        if board.features.event_probes:
+            self.probe_events.others.append(EventProbes(recorder, events))
         triggers = TriggerFiles()
         simple.install(triggers, events, board.features.snapshots)
         machine = HistMachine(events, self.synth, self.syscalls.name_of)

@@ -11,7 +11,8 @@ from arch.abi.errno import EINVAL
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine
-from tracing.record.filter import FilterError, create_filter, glob_match
+from tracing.record.filter import FilterError, create_filter
+from tracing.record.glob import glob_match
 
 DATA = Path(__file__).parent.parent / "data" / "tracing" / "filters_6_1.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text().splitlines()]

@@ -29,11 +29,11 @@ def _integer(name: str, bits: int, kind: str) -> FetchType:
     )  # fmt: skip
 
 
-def fetch_types(word: int, char: bool = False) -> dict[str, FetchType]:
-    """probe_fetch_types[] of 6.1, and what came later."""
+def fetch_types(word: int, symstr: bool, char: bool) -> dict[str, FetchType]:
+    """probe_fetch_types[] since 5.1, with what came later if it is there."""
     string = FetchType("string", 4, True, '\\"%s\\"', "__data_loc char[]", True, "string")
     types = {name: FetchType(name, 4, True, string.fmt, string.fmttype, True, "string")
-             for name in ("string", "ustring", "symstr")}  # fmt: skip
+             for name in ("string", "ustring", *(("symstr",) if symstr else ()))}  # fmt: skip
     for kind in "usx":
         for bits in (8, 16, 32, 64):
             types[f"{kind}{bits}"] = _integer(f"{kind}{bits}", bits, kind)

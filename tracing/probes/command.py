@@ -9,7 +9,7 @@ import re
 
 from arch.abi.errno import ECANCELED, EINVAL
 from arch.errors import KernelError
-from tracing.board import ErrorLog
+from tracing.board import Board
 from tracing.probes.args import MAX_TRACE_ARGS, ProbeArg
 from tracing.probes.btf_args import WordError, expand_args, expand_dentries
 from tracing.probes.errors import ProbeError
@@ -29,8 +29,8 @@ class NotMine(KernelError):
 class Command:
     """One line split into words, and where the parser is (trace_probe_log)."""
 
-    def __init__(self, errors: ErrorLog, subsystem: str, argv: list[str]) -> None:
-        self.errors = errors
+    def __init__(self, board: Board, subsystem: str, argv: list[str]) -> None:
+        self.board = board
         self.subsystem = subsystem
         self.argv = argv
         self.index = 0
@@ -40,7 +40,7 @@ class Command:
         position = sum(len(word) + 1 for word in self.argv[: self.index])
         if self.index >= len(self.argv):
             offset = 0
-        self.errors.add(self.subsystem, " ".join(self.argv), text, position + offset)
+        self.board.errors.add(self.subsystem, " ".join(self.argv), text, position + offset)
 
     def fail(self, code: str, offset: int, errno: int = EINVAL) -> ProbeError:
         """Log and give the error to raise."""
@@ -65,7 +65,7 @@ class Command:
             event = text[slash + 1 :]
             offset += slash + 1
         if not event:
-            if slash >= 0:
+            if slash >= 0 and self.board.features.group_alone:
                 return group, None
             raise self.fail("NO_EVENT_NAME", offset)
         if len(event) >= MAX_EVENT_NAME_LEN:

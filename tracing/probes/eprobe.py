@@ -189,7 +189,7 @@ class EventProbes:
         argv = line.split()
         if len(argv) < 2 or argv[0][0] != "e":
             return False
-        command = Command(self.board.errors, "event_probe", argv)
+        command = Command(self.board, "event_probe", argv)
         group, name = EPROBES, None
         _, colon, text = argv[0].partition(":")
         if colon:

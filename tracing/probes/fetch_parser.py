@@ -49,7 +49,7 @@ class FetchParser:
         self.is_return = is_return
         self.on_entry = on_entry
         self.features = board.features
-        self.types = fetch_types(board.word, self.features.probe_type_char)
+        self.types = fetch_types(board.word, self.features.probe_type_symstr, self.features.probe_type_char)
         self.default = f"x{8 * self.word}"
         self.size = 0  # of the fixed part so far
         self.signature = signature  # of the function, as far as BTF knows it

@@ -37,7 +37,7 @@ def create_fprobe(table: ProbeTable, argv: list[str]) -> None:
     if head[0] not in "ft" or len(argv) < 2 or not table.board.features.fprobe_events:
         raise NotMine
     at_tracepoint = head[0] == "t"
-    command = Command(table.board.errors, "trace_fprobe", argv)
+    command = Command(table.board, "trace_fprobe", argv)
     colon = head.find(":", 1)
     if table.board.features.fprobes_by_graph and head[1:2] not in ("", ":"):
         raise command.fail("BAD_MAXACT", 1)

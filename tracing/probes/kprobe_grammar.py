@@ -27,7 +27,7 @@ def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
     if head[0] not in "rp" or len(argv) < 2:
         raise NotMine
     is_return = head[0] == "r"
-    command = Command(table.board.errors, "trace_kprobe", argv)
+    command = Command(table.board, "trace_kprobe", argv)
     colon = head.find(":", 1)
     event_text = head[colon + 1 :] if colon >= 0 else None
     maxactive = parse_maxactive(command, head, colon, is_return, "MAXACT_NO_KPROBE")

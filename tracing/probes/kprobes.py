@@ -159,6 +159,10 @@ class Kprobes:
         self.black: Callable[[], Mapping[str, int]] = (
             dict  # name -> how often it is on the blacklist of the real kernel
         )
+        # CONFIG_PREEMPTION decided, once
+        self.many_instances = board.features.ten_kretprobe_instances or self.host.arch.traces.counts_preemption(
+            self.host.version
+        )
         self.ip_in_return_handlers = board.features.rethook or board.features.dynamic_events
         host = self.host
         self.returns = returns.Returns(
@@ -290,7 +294,7 @@ class Kprobes:
         if found is None or found[1]:
             raise KernelError(EINVAL, "a return probe needs a function's entry")
         if rp.maxactive <= 0:
-            rp.maxactive = max(10, 2 * self.host.nr_cpus)  # CONFIG_PREEMPTION
+            rp.maxactive = max(10, 2 * self.host.nr_cpus) if self.many_instances else self.host.nr_cpus
         if not self._return_handler_set:
             native = self.returns.return_handler(self._after_return) if self.returns.is_native else None
             self.host.set_return_handler(self.return_handler, native)

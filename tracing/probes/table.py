@@ -84,7 +84,20 @@ class ProbeTable:
         self, command: Command, probe: TraceFprobe | TraceTprobe, parser: FetchParser, group: str, name: str
     ) -> None:
         """register_trace_fprobe_event(), append_trace_fprobe_event()."""
-        self.add(command, probe, FprobeEvent, group, name, lambda: self.compile(parser, probe))
+
+        def register() -> None:
+            if isinstance(probe, TraceTprobe):
+                self.check_stub(probe)
+            self.compile(parser, probe)
+
+        self.add(command, probe, FprobeEvent, group, name, register)
+
+    def check_stub(self, probe: TraceTprobe) -> None:
+        """tracepoint_probe_register() does not take a function twice.  EEXIST."""
+        if self.board.features.tprobes_share or probe.tracepoint is None:
+            return
+        if any(isinstance(known, TraceTprobe) and known.tracepoint is probe.tracepoint for known in self.probes):
+            raise KernelError(EEXIST, "the tracepoint has an event")
 
     def may_come(self, symbol: str) -> bool:
         """A function that is not there may come with a module, or the real kernel has it, and never calls it."""

@@ -26,7 +26,7 @@ def create_uprobe(table: ProbeTable, argv: list[str]) -> None:
     path, colon, place = argv[1].rpartition(":")
     if not colon or not place[:1].isdigit():
         raise NotMine
-    command = Command(table.board.errors, "trace_uprobe", argv)
+    command = Command(table.board, "trace_uprobe", argv)
     command.index = 1
     inode = resolve_path(table, command, path)
     offset, ref_ctr, is_return = parse_place(table, command, place, len(path) + 1, is_return)

@@ -18,7 +18,7 @@ from arch.tracefacts import EventFrames, Names
 from tracing.buffer.trace import TraceArray
 from tracing.face import AttachedProgram, FilterProgram
 from tracing.probes import programs
-from tracing.record.fields import COMMON_FIELDS, Field, format_text
+from tracing.record.fields import COMMON_FIELDS, FILTER_COMM, FILTER_CPU, FILTER_STACKTRACE, Field, format_text
 from tracing.record.print_fmt import Printer, compile_print_fmt
 from tracing.record.recorder import Recorder
 from tracing.record.stack import Reader, frames_of, seen
@@ -309,7 +309,8 @@ class TraceEvent:
 
     def find_field(self, name: str) -> Field | None:
         """trace_events.c:trace_find_event_field(): the event's own, then the generic ones, then the common ones."""
-        for field in (*self.fields, *GENERIC_FIELDS, *COMMON_FIELDS):
+        stacks: tuple[Field, ...] = STACK_FIELDS if self.board.features.stack_fields else ()
+        for field in (*self.fields, *GENERIC_FIELDS, *stacks, *COMMON_FIELDS):
             if field.name == name:
                 return field
         return None
@@ -551,9 +552,13 @@ class LazyEvent(TraceEvent):
 
 
 GENERIC_FIELDS = (
-    Field("int", "common_cpu", 0, 4, True, 7),
-    Field("int", "CPU", 0, 4, True, 7),
-    Field("int", "cpu", 0, 4, True, 7),
-    Field("char *", "COMM", 0, 0, True, 6),
-    Field("char *", "comm", 0, 0, True, 6),
+    Field("int", "common_cpu", 0, 4, True, FILTER_CPU),
+    Field("int", "CPU", 0, 4, True, FILTER_CPU),
+    Field("int", "cpu", 0, 4, True, FILTER_CPU),
+    Field("char *", "COMM", 0, 0, True, FILTER_COMM),
+    Field("char *", "comm", 0, 0, True, FILTER_COMM),
+)
+STACK_FIELDS = (
+    Field("char *", "stacktrace", 0, 0, True, FILTER_STACKTRACE),
+    Field("char *", "STACKTRACE", 0, 0, True, FILTER_STACKTRACE),
 )

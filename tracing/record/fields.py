@@ -14,7 +14,7 @@ from arch.records import dataclass
 
 # enum of include/linux/trace_events.h (FILTER_*): how a field may be used in an event filter.
 FILTER_OTHER, FILTER_STATIC_STRING, FILTER_DYN_STRING, FILTER_PTR_STRING = 0, 1, 2, 4
-FILTER_COMM, FILTER_CPU = 6, 7
+FILTER_COMM, FILTER_CPU, FILTER_CPUMASK, FILTER_STACKTRACE = 6, 7, 8, 9
 STRING_FILTERS = (FILTER_STATIC_STRING, FILTER_DYN_STRING, FILTER_PTR_STRING, FILTER_COMM)
 
 # C type -> (size, signed).  Size 0 is the word of the data model.
@@ -98,6 +98,8 @@ def filter_assign_type(ctype: str) -> int:
     """trace_events_filter.c:filter_assign_type()."""
     if "__data_loc" in ctype and "char" in ctype:
         return FILTER_DYN_STRING
+    if "__data_loc" in ctype and "cpumask_t" in ctype:
+        return FILTER_CPUMASK
     if "[" in ctype and "char" in ctype:
         return FILTER_STATIC_STRING
     if ctype in ("char *", "const char *"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
@@ -20,12 +21,15 @@ from tracing.record.event import EventFile, TraceEvent
 from tracing.record.fields import (
     FILTER_COMM,
     FILTER_CPU,
+    FILTER_CPUMASK,
     FILTER_DYN_STRING,
+    FILTER_OTHER,
     FILTER_PTR_STRING,
     FILTER_STATIC_STRING,
     Field,
 )
-from tracing.record.numbers import CpuTest, NumberTest
+from tracing.record.glob import build_glob, cut, full_match
+from tracing.record.numbers import CpuTest, NumberTest, mask_bits, parse_cpulist
 from tracing.record.registry import EventRegistry
 
 MAX_FILTER_STR_VAL = 256
@@ -39,6 +43,8 @@ INVALID_OP = "Invalid operator"
 TOO_MANY_OPEN = "Too many '('"
 TOO_MANY_CLOSE = "Too few '('"
 MISSING_QUOTE = "Missing matching quote"
+NO_BRACE_OPEN = "Missing '{'"
+NO_BRACE_CLOSE = "Missing '}'"
 OPERAND_TOO_LONG = "Operand too long"
 EXPECT_STRING = "Expecting string field"
 EXPECT_DIGIT = "Expecting numeric field"
@@ -48,9 +54,11 @@ ILLEGAL_INTVAL = "Illegal integer value"
 BAD_SUBSYS_FILTER = "Couldn't find or set field in one of a subsystem's events"
 TOO_MANY_PREDS = "Too many terms in predicate expression"
 INVALID_FILTER = "Meaningless filter expression"
+INVALID_CPULIST = "Invalid cpulist"
 INVALID_VALUE = "Invalid value (did you forget quotes)?"
 ERRNO = "Error"
 NO_FILTER = "No filter found"
+NO_FUNCTION = "Function not found"
 
 DEFAULT_SYS_FILTER_MESSAGE = (
     "### global filter ###\n"
@@ -176,6 +184,7 @@ class FilterParser:
     def __init__(self, event: TraceEvent) -> None:
         self.host = event.host
         self.byteorder = event.board.byteorder
+        self.features = event.board.features
         self.reader = event.recorder.reader
         self.event = event
 
@@ -268,11 +277,17 @@ class FilterParser:
             raise FilterError(EINVAL, FIELD_NOT_FOUND, pos + i)
         user = text.startswith(".ustring", i)
         i += 8 if user else 0
+        function = self.features.filter_functions and text.startswith(".function", i)
+        i += 9 if function else 0
         i = skip_spaces(text, i)
         op = next((op for op in OPS if text.startswith(op, i)), None)
         if op is None:
             raise FilterError(EINVAL, INVALID_OP, pos + i)
         i = skip_spaces(text, i + len(op))
+        if function:
+            return self.function_predicate(text, i, pos, field, op)
+        if self.features.filter_cpus and text.startswith("CPUS", i):
+            return self.cpus_predicate(text, i, pos, field, op)
         first = text[i : i + 1]
         if first and first in "'\"":
             return self.string_predicate(text, i, pos, field, op, user)
@@ -367,6 +382,72 @@ class FilterParser:
             raise FilterError(EINVAL, ILLEGAL_INTVAL, pos + start) from None
         return i, self.number_test(field, op, value)
 
+    def function_predicate(self, text: str, i: int, pos: int, field: Field, op: str) -> tuple[int, Test]:
+        """A function by name or address: is the field's address in it?"""
+        symbols, word = self.host.symbols, self.event.board.word
+        if field.size != word:
+            raise FilterError(EINVAL, ILLEGAL_FIELD_OP, pos + i)
+        if op not in ("==", "!="):
+            raise FilterError(EINVAL, INVALID_OP, pos + i)
+        start, is_number = i, text[i : i + 1].isdigit()
+        while text[i : i + 1] and (text[i].isalnum() if is_number else not is_space(text[i])):
+            i += 1
+        name, address = text[start:i], None
+        if not is_number:
+            address = symbols.address(name)
+        elif len(name) >= MAX_NUMBER:
+            raise FilterError(EINVAL, OPERAND_TOO_LONG, pos + i)
+        else:
+            try:
+                address = kstrto(name, 0, 8 * word, False)
+            except KernelError:
+                raise FilterError(EINVAL, INVALID_VALUE, pos + i) from None
+        found = None if address is None else symbols.lookup(address)
+        if address is None or found is None:
+            raise FilterError(EINVAL, NO_FUNCTION, pos + i)
+        low, inverted, offset, order = address - found[1], op == "!=", field.offset, self.byteorder
+        end = low + found[2]
+        return i, lambda record: (low <= int.from_bytes(record[offset : offset + word], order) < end) != inverted
+
+    def cpus_predicate(self, text: str, i: int, pos: int, field: Field, op: str) -> tuple[int, Test]:
+        """`CPUS{LIST}`: a set of CPUs against a set, the CPU that runs, or a number."""
+        if field.filter_type not in (FILTER_CPUMASK, FILTER_CPU, FILTER_OTHER) or op not in ("==", "!=", "&"):
+            raise FilterError(EINVAL, ILLEGAL_FIELD_OP, pos + i)
+        i += len("CPUS")
+        if text[i : i + 1] != "{":
+            raise FilterError(EINVAL, NO_BRACE_OPEN, pos + i + 1)
+        i += 1
+        end = text.find("}", i)
+        if end < 0:
+            raise FilterError(EINVAL, NO_BRACE_CLOSE, pos + len(text))
+        try:
+            wanted = parse_cpulist(text[i:end], self.host.nr_cpus) if end > i else None
+        except KernelError:
+            wanted = None
+        if wanted is None:
+            raise FilterError(EINVAL, INVALID_CPULIST, pos + end)
+        return end + 1, self.cpus_test(field, op, frozenset(wanted))
+
+    def cpus_test(self, field: Field, op: str, wanted: frozenset[int]) -> Test:
+        """do_filter_cpumask(), do_filter_scalar_cpumask(): one CPU alone is a number."""
+        if field.filter_type == FILTER_CPUMASK:
+            offset, order = field.offset, self.byteorder
+
+            def mask(record: bytes) -> bool:
+                loc = int.from_bytes(record[offset : offset + 4], order)
+                bits = mask_bits(record[loc & 0xFFFF :][: loc >> 16], self.event.board.word, order)
+                return bool(bits & wanted) if op == "&" else (bits == wanted) == (op == "==")
+
+            return mask
+        if len(wanted) == 1:
+            return self.number_test(replace(field, signed=False), "==" if op == "&" else op, min(wanted))
+        if op != "&":
+            return lambda record: op == "!="
+        if field.filter_type == FILTER_CPU:
+            return lambda record: self.host.cpu_id() in wanted
+        start, end, byteorder = field.offset, field.offset + field.size, self.byteorder
+        return lambda record: int.from_bytes(record[start:end], byteorder) in wanted
+
     def number_test(self, field: Field, op: str, value: int) -> Test:
         """select_comparison_fn(): equality by width, order by width and sign; other widths never match."""
         if field.filter_type == FILTER_CPU:
@@ -415,109 +496,6 @@ def finish(program: list[Entry], inverts: list[bool]) -> list[Entry]:
     for i in range(count):
         program[i].when_to_branch ^= inverts[i]
     return program
-
-
-# Strings
-
-
-def cut(data: bytes) -> bytes:
-    """Up to the NUL."""
-    return data.split(b"\0", 1)[0]
-
-
-def full_match(pattern: bytes) -> Callable[[bytes, int], bool]:
-    """regex_match_full(): equal as far as the field goes."""
-    return lambda data, room: data == pattern and room >= len(pattern)
-
-
-def build_glob(text: str) -> tuple[bool, Callable[[bytes, int], bool]]:
-    """filter_parse_regex(): (inverted, match) of a `~` pattern: whole, front, end, middle or a real glob."""
-    inverted = text.startswith("!")
-    body = text[1:] if inverted else text
-    if body[:1].isdigit():
-        return inverted, full_match(body.encode("latin-1"))
-    kind = "full"
-    for i, char in enumerate(body):
-        if char == "*":
-            if not i:
-                kind = "end"
-            elif i == len(body) - 1:
-                kind = "middle" if kind == "end" else "front"
-            else:
-                kind = "glob"
-                break
-        elif char in "[?\\":
-            kind = "glob"
-            break
-    if kind == "glob":
-        pattern = body.encode("latin-1")
-        return inverted, lambda data, room: glob_match(pattern, data)
-    if kind in ("front", "middle"):
-        body = body[:-1]
-    search = (body[1:] if body.startswith("*") else body).encode("latin-1")
-    if kind == "front":
-        return inverted, lambda data, room: data.startswith(search)
-    if kind == "end":
-        return inverted, lambda data, room: data.endswith(search)
-    if kind == "middle":
-        return inverted, lambda data, room: search in data
-    return inverted, full_match(search)
-
-
-def glob_match(pattern: bytes, data: bytes) -> bool:
-    """lib/glob.c: * ? [a-z] [!a-z] and \\ before a plain character.  Only the last * is ever tried anew, at most once for each byte."""
-    p = d = 0
-    star, tried = -1, 0  # behind the last *; up to where it matches
-    while True:
-        if pattern[p : p + 1] == b"*":
-            p += 1
-            star, tried = p, d
-            continue
-        if d == len(data):
-            return p == len(pattern)
-        after = _glob_one(pattern, p, data[d])
-        if after:
-            p, d = after, d + 1
-        elif star < 0:
-            return False
-        else:
-            tried += 1
-            p, d = star, tried
-
-
-def _glob_one(pattern: bytes, p: int, byte: int) -> int:
-    """The place behind what matches one byte; 0 when it does not."""
-    if p >= len(pattern):
-        return 0
-    char = pattern[p]
-    if char == ord("["):
-        matched, end = _glob_class(pattern, p, byte)
-        if end:
-            return end if matched else 0
-    elif char == ord("\\") and p + 1 < len(pattern):
-        p += 1
-        return p + 1 if pattern[p] == byte else 0
-    return p + 1 if char in (ord("?"), byte) else 0
-
-
-def _glob_class(pattern: bytes, p: int, byte: int) -> tuple[bool, int]:
-    """(matches, index after the class); index 0 for a class that is not closed: then [ is a plain character."""
-    i = p + 1
-    inverted = pattern[i : i + 1] == b"!"
-    i += inverted
-    matched, first = False, True
-    while True:
-        if i >= len(pattern):
-            return False, 0
-        if pattern[i : i + 1] == b"]" and not first:
-            return matched != inverted, i + 1
-        low = high = pattern[i]
-        if pattern[i + 1 : i + 2] == b"-" and pattern[i + 2 : i + 3] not in (b"", b"]"):
-            high = pattern[i + 2]
-            i += 2
-        matched = matched or low <= byte <= high
-        i += 1
-        first = False
 
 
 # The files

@@ -1,9 +1,13 @@
-"""Comparisons of numbers in event filters, as data: Python evaluates them, and so does native code (compiled.py)."""
+"""Numbers and sets of CPUs in event filters.  Comparisons are data: Python evaluates them, and so does native code (compiled.py)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
+from arch.abi.errno import EINVAL, ERANGE
+from arch.cstring import kstrto
+from arch.errors import KernelError
 from arch.memory import ByteOrder
 
 
@@ -47,3 +51,30 @@ class CpuTest:
 
     def __call__(self, record: bytes) -> bool:
         return self.compare(self.cpu_id(), self.value)
+
+
+# Sets of CPUs
+
+
+def parse_cpulist(text: str, nr_cpus: int) -> set[int]:
+    """cpulist_parse(): `0-2,4`, blanks between; an empty piece is nothing.  EINVAL, ERANGE."""
+    found: set[int] = set()
+    for piece in re.split(r"[,\s\xa0]+", text):
+        first, dash, last = piece.partition("-")
+        if not piece:
+            continue
+        low = nr_cpus - 1 if first == "N" else kstrto(first, 10, 32, False)
+        high = low if not dash else nr_cpus - 1 if last == "N" else kstrto(last, 10, 32, False)
+        if low > high:
+            raise KernelError(EINVAL, "a range goes up")
+        if high >= nr_cpus:
+            raise KernelError(ERANGE, f"there are {nr_cpus} CPUs")
+        found.update(range(low, high + 1))
+    return found
+
+
+def mask_bits(data: bytes, word: int, order: ByteOrder) -> frozenset[int]:
+    """The bits of a cpumask_t, which are in words."""
+    words = (int.from_bytes(data[start : start + word], order) for start in range(0, len(data), word))
+    value = sum(bits << (8 * word * number) for number, bits in enumerate(words))
+    return frozenset(bit for bit in range(value.bit_length()) if value >> bit & 1)

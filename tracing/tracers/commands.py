@@ -14,7 +14,7 @@ from arch.errors import KernelError
 from arch.records import dataclass, field
 from tracing.buffer.trace import TraceArray
 from tracing.record.event import EventFile
-from tracing.record.filter import build_glob
+from tracing.record.glob import build_glob
 from tracing.record.registry import EventRegistry
 from tracing.text.strings import UNLIMITED
 from tracing.tracers.functions import Functions

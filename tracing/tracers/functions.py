@@ -9,7 +9,7 @@ from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
-from tracing.record.filter import build_glob
+from tracing.record.glob import build_glob
 from tracing.text.strings import BLANKS, simple_strtoul
 from tracing.tracers.recorded import INVALID_PREFIX, blacklist, functions_of, refused_functions, shared_names
 

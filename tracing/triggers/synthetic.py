@@ -98,7 +98,8 @@ class SynthEvent(TraceEvent):
             else f"REC->{part.name}"
             for part in self.parts
         ]
-        print_fmt = f'"{", ".join(texts)}"' + "".join(f", {value}" for value in values)
+        between = " " if recorder.board.features.synthetic_spaces else ", "
+        print_fmt = f'"{between.join(texts)}"' + "".join(f", {value}" for value in values)
         super().__init__(recorder, SYNTHETIC, name, fields, print_fmt)
 
     def fire(self, values: Sequence[Value]) -> None:

@@ -9,7 +9,7 @@ from arch.cstring import c_string, kstrto
 from arch.errors import KernelError
 from arch.records import dataclass
 from tracing.record.event import EventFile, Filter
-from tracing.record.filter import EventFilter, create_filter
+from tracing.record.filter import EventFilter, FilterError, create_filter, log_filter_error
 from tracing.text.strings import BLANKS, UNLIMITED
 
 
@@ -76,8 +76,13 @@ class EventTrigger:
 
 
 def create_trigger_filter(file: EventFile, text: str) -> EventFilter:
-    """create_event_filter() for a trigger: its errors are numbers, nothing is logged.  EINVAL."""
-    return create_filter(file.event, text)
+    """create_event_filter() for a trigger: what is wrong with it was not always logged.  EINVAL."""
+    try:
+        return create_filter(file.event, text)
+    except FilterError as error:
+        if file.event.board.features.trigger_filter_errors:
+            log_filter_error(file, error, text)
+        raise
 
 
 def split_word(text: str, separators: str = " \t") -> tuple[str, str | None]:

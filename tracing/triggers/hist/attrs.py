@@ -28,6 +28,7 @@ class Attrs:
     pause: bool = False
     cont: bool = False
     clear: bool = False
+    nohitcount: bool = False
     ts_in_usecs: bool = False
     map_bits: int = BITS_DEFAULT
     assignments: list[str] = field(default_factory=list)
@@ -49,6 +50,8 @@ def parse_attrs(log: HistLog, file: EventFile, text: str) -> Attrs:
             attrs.cont = True
         elif piece == "clear":
             attrs.clear = True
+        elif piece in ("nohitcount", "NOHC") and file.event.board.features.hist_hitcount:
+            attrs.nohitcount = True
         elif piece.startswith(HANDLERS) and len(attrs.actions) < ACTIONS_MAX:
             attrs.actions.append(piece)
         else:

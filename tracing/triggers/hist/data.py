@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOMEM
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM
 from arch.errors import KernelError
 from tracing.record.event import EventFile
 from tracing.record.fields import FILTER_DYN_STRING, FILTER_STATIC_STRING
@@ -23,13 +23,13 @@ from tracing.triggers.hist.parse import (
     cut_at_operators,
     parse_atom,
     parse_expression,
+    stack_field,
 )
 from tracing.triggers.hist.table import Entry, Table
 from tracing.triggers.synthetic import FIELDS_MAX, SynthEvent
 
 KEYS_MAX, VALS_MAX, SORT_KEYS_MAX = 3, 3, 2
 ELT_SIZE = 128  # bytes of a struct tracing_map_elt with its fields, beside the key; all are made at once
-STACK_SKIP = 0  # the machine's stacks begin where the event fired
 EXECNAME_TYPE = "char[]"
 
 
@@ -66,7 +66,7 @@ class HistData(HistBase):
         self.create_keys()
         self.var_defs = []
         self.create_sort_keys()
-        self.table = Table(attrs.map_bits)
+        self.table = Table(attrs.map_bits, self.board.features.sorts_pairs)
         self.kept = (ELT_SIZE + self.key_size) << attrs.map_bits
         self.board.host.mem.charge(self.kept)
         for field in self.fields:
@@ -109,16 +109,22 @@ class HistData(HistBase):
         assert hitcount is not None
         self.fields.append(hitcount)
         self.n_vals = 1
-        if self.attrs.vals is None:
-            return
-        names = self.attrs.vals.split(",")
-        taken = 0
+        if self.attrs.vals is not None:
+            self.add_vals(self.attrs.vals.split(","))
+        if self.attrs.nohitcount and self.n_vals == 1:
+            raise self.log.fail(self.file, why.NEED_NOHC_VAL, None, ENOENT)
+
+    def add_vals(self, names: list[str]) -> None:
+        """Those of `vals=`.  EINVAL."""
+        taken = plain = 0
         for name in names:
             if taken >= VALS_MAX or self.n_vals >= VALS_MAX:
                 break
             taken += 1
-            if name != "hitcount":
-                self.add_val(name, None, NONE)
+            if name == "hitcount" and not (plain and self.board.features.hist_hitcount):
+                plain += 1
+                continue
+            self.add_val(name, None, NONE)
         rest = ",".join(names[taken:])
         if names[taken:] and rest != "hitcount":
             raise KernelError(EINVAL, "too many values")
@@ -158,15 +164,13 @@ class HistData(HistBase):
 
     def create_key(self, text: str) -> None:
         """create_key_field().  EINVAL."""
-        if text == "stacktrace":
-            field = HistField(self, Fl.KEY | Fl.STACKTRACE)
-            size = self.board.word * HIST_STACKTRACE_DEPTH
+        if text == "stacktrace" and not self.board.features.stack_fields:
+            field = stack_field(self, HistField(self, Fl.KEY | Fl.STACKTRACE), None)
         else:
             field = parse_expression(self, text, Fl.KEY, None, Depth())
             if field.uses_vars():
                 raise self.log.fail(self.file, why.INVALID_REF_KEY, text)
-            size = field.size
-        field.size = -(-size // 8) * 8
+        field.size = -(-field.size // 8) * 8
         field.offset = self.key_size
         self.fields.append(field)
         self.key_size += field.size
@@ -425,8 +429,8 @@ class HistData(HistBase):
     def hit(self, record: bytes, ts: int, stack: Iterable[int]) -> None:
         """event_hist_trigger()."""
         host = self.host
-        hit = Hit(record, ts, host.cpu_id(), "", [0] * len(self.var_refs))
-        key = self.key_of(hit, tuple(stack))
+        hit = Hit(record, ts, host.cpu_id(), "", [0] * len(self.var_refs), tuple(stack))
+        key = self.key_of(hit)
         if not self.resolve(hit, key, own=False):
             return
         pid = host.current_pid()
@@ -441,19 +445,19 @@ class HistData(HistBase):
 
     @property
     def wants_stack(self) -> bool:
-        """A key is the stack."""
-        return any(Fl.STACKTRACE in key.flags for key in self.keys)
+        """One of them is where the event fired."""
+        return any(Fl.STACKTRACE in field.flags and field.field is None for field in self.fields)
 
-    def key_of(self, hit: Hit, stack: tuple[int, ...]) -> bytes:
+    def key_of(self, hit: Hit) -> bytes:
         """The compound key: numbers as 64 bits, strings and stacks in their room."""
         order, word = self.board.byteorder, self.board.word
         key = bytearray(self.key_size)
         for field in self.keys:
             start, size = field.offset, field.size
-            if Fl.STACKTRACE in field.flags:
-                data = b"".join(address.to_bytes(word, order) for address in stack[STACK_SKIP:][:HIST_STACKTRACE_DEPTH])
+            value = field.get(hit)
+            if isinstance(value, tuple):
+                data = b"".join(address.to_bytes(word, order) for address in value[:HIST_STACKTRACE_DEPTH])
             else:
-                value = field.get(hit)
                 data = value if isinstance(value, bytes) else self.number_key(value)
                 if isinstance(value, bytes):
                     data = data[: self.string_room(field, hit)]

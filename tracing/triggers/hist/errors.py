@@ -52,6 +52,7 @@ INVALID_SORT_FIELD = "Sort field must be a key or a val"
 INVALID_STR_OPERAND = "String type can not be an operand in expression"
 EXPECT_NUMBER = "Expecting numeric literal"
 UNARY_MINUS_SUBEXPR = "Unary minus not supported in sub-expressions"
+NEED_NOHC_VAL = "Non-hitcount value is required for 'nohitcount'"
 DIVISION_BY_ZERO = "Division by zero"
 
 

@@ -40,12 +40,20 @@ class Fl(Flag):
     CONST = auto()
     PERCENT = auto()
     GRAPH = auto()
+    COMM = auto()
 
 
 NONE = Fl(0)
 MODIFIER_NAMES = (
     (Fl.HEX, "hex"), (Fl.SYM, "sym"), (Fl.SYM_OFFSET, "sym-offset"), (Fl.EXECNAME, "execname"), (Fl.SYSCALL, "syscall"),
     (Fl.LOG2, "log2"), (Fl.BUCKET, "buckets"), (Fl.TIMESTAMP_USECS, "usecs"), (Fl.PERCENT, "percent"), (Fl.GRAPH, "graph"),
+)  # fmt: skip
+
+
+# What is no field of the record, and how it is called.
+NAMES = (
+    (Fl.CPU, "common_cpu"), (Fl.COMM, "common_comm"), (Fl.HITCOUNT, "hitcount"), (Fl.STACKTRACE, "common_stacktrace"),
+    (Fl.TIMESTAMP, "common_timestamp"),
 )  # fmt: skip
 
 
@@ -66,6 +74,7 @@ class Hit:
     cpu: int
     comm: str  # of the entry of the table: the task that made it
     refs: list[Value]  # values of the variables that are referred to
+    stack: tuple[int, ...]  # where the event fired
 
 
 @dataclass(eq=False)
@@ -130,13 +139,14 @@ def field_name(field: HistField, level: int = 0) -> str:
         return field.field.name
     if flags & (Fl.LOG2 | Fl.ALIAS | Fl.BUCKET):
         return field_name(field.operands[0], level + 1)
-    if Fl.CPU in flags:
-        return "common_cpu"
     if flags & (Fl.EXPR | Fl.VAR_REF):
         if field.system:
             return f"{field.system}.{field.event_name}.{field.name}"
         return field.name or ""
-    return "common_timestamp" if Fl.TIMESTAMP in flags else ""
+    for flag, name in NAMES:
+        if flag in flags:
+            return name
+    return ""
 
 
 def operand_text(field: HistField) -> str:

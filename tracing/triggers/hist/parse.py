@@ -7,18 +7,29 @@ from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.record.event import EventFile
-from tracing.record.fields import FILTER_CPU, FILTER_DYN_STRING, FILTER_PTR_STRING, FILTER_STATIC_STRING, Field
+from tracing.record.fields import (
+    FILTER_COMM,
+    FILTER_CPU,
+    FILTER_DYN_STRING,
+    FILTER_PTR_STRING,
+    FILTER_STACKTRACE,
+    FILTER_STATIC_STRING,
+    Field,
+)
 from tracing.record.filter import MAX_FILTER_STR_VAL
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.attrs import VARS_MAX, Attrs
 from tracing.triggers.hist.errors import HistLog
 from tracing.triggers.hist.fields import (
+    HIST_STACKTRACE_DEPTH,
     NONE,
     OPERATORS,
     VALUE_MASK,
     Fl,
     HistField,
+    Hit,
     Owner,
+    Value,
     divide_by_constant,
     expression_text,
     log2_of,
@@ -60,7 +71,9 @@ def root_operator(text: str) -> tuple[str, int]:
 def create_field(hist: HistBase, field: Field | None, flags: Fl, var_name: str | None = None) -> HistField | None:
     """create_hist_field(); None for a field that has no value."""
     made = HistField(hist, flags, field, var_name=var_name)
-    if flags & (Fl.EXPR | Fl.ALIAS | Fl.STACKTRACE) and not flags & (Fl.HITCOUNT | Fl.CONST):
+    if Fl.STACKTRACE in flags:
+        return stack_field(hist, made, field)
+    if flags & (Fl.EXPR | Fl.ALIAS) and not flags & (Fl.HITCOUNT | Fl.CONST):
         return made
     if Fl.HITCOUNT in flags:
         made.size, made.type, made.value = 8, "u64", lambda hit: 1
@@ -81,13 +94,43 @@ def create_field(hist: HistBase, field: Field | None, flags: Fl, var_name: str |
         made.value = lambda hit: (hit.ts + 500) // 1000 if attrs.ts_in_usecs and array.clock_in_ns else hit.ts
     elif Fl.CPU in flags:
         made.size, made.type, made.value = 4, "unsigned int", lambda hit: hit.cpu
+    elif Fl.COMM in flags:
+        host = hist.board.host
+        made.size, made.type, made.value = (
+            MAX_FILTER_STR_VAL,
+            "char[]",
+            lambda hit: host.current_comm().encode("latin-1"),
+        )
+        made.flags |= Fl.STRING
     elif field is not None:
         return plain_field(hist, made, field)
     return made
 
 
+def stack_field(hist: HistBase, made: HistField, field: Field | None) -> HistField:
+    """Where the event fired, or a field of it that is a stack."""
+    word, order = hist.board.word, hist.board.byteorder
+    made.size, made.type = word * HIST_STACKTRACE_DEPTH, "unsigned long[]"
+    if field is None:
+        made.value = lambda hit: hit.stack
+        return made
+    offset = field.offset
+
+    def recorded(hit: Hit) -> Value:
+        loc = int.from_bytes(hit.record[offset : offset + 4], order)
+        data = hit.record[loc & 0xFFFF :][: loc >> 16]
+        return tuple(int.from_bytes(data[start : start + word], order) for start in range(0, len(data), word))
+
+    made.value = recorded
+    return made
+
+
 def plain_field(hist: HistBase, made: HistField, field: Field) -> HistField | None:
     """A field of the record."""
+    if is_stack(field) and hist.board.features.stack_fields:
+        made.flags |= Fl.STACKTRACE
+        made.signed = field.signed  # unlike one by its modifier
+        return stack_field(hist, made, field)
     made.type, made.size, made.signed = field.type, field.size, field.signed
     if field.filter_type in (FILTER_STATIC_STRING, FILTER_DYN_STRING):
         made.flags |= Fl.STRING
@@ -99,6 +142,11 @@ def plain_field(hist: HistBase, made: HistField, field: Field) -> HistField | No
         return made
     made.value = reader_of(field, hist.board.byteorder)
     return made if made.value is not None else None
+
+
+def is_stack(field: Field) -> bool:
+    """A field of a synthetic event that holds one."""
+    return field.is_data_loc and "long[" in field.type
 
 
 # References to variables
@@ -170,11 +218,20 @@ def parse_field(hist: HistBase, text: str, flags: Fl) -> tuple[Field | None, Fl,
         if Fl.TIMESTAMP_USECS in flags:
             hist.attrs.ts_in_usecs = True
         return None, flags | Fl.TIMESTAMP, buckets
-    if name == "common_cpu":
-        return None, flags | Fl.CPU, buckets
+    features = hist.board.features
+    for word, flag, known in (
+        ("common_cpu", Fl.CPU, True), ("common_stacktrace", Fl.STACKTRACE, features.stack_fields),
+        ("hitcount", Fl.HITCOUNT, features.hist_hitcount), ("common_comm", Fl.COMM, features.hist_comm),
+    ):  # fmt: skip
+        if name == word and known:
+            return None, flags | flag, buckets
     field = hist.file.event.find_field(name)
     if field is not None and field.filter_type == FILTER_CPU:
         return field, flags | Fl.CPU, buckets
+    if field is not None and field.filter_type == FILTER_STACKTRACE:
+        return None, flags | Fl.STACKTRACE, buckets
+    if field is not None and field.filter_type == FILTER_COMM and features.hist_comm:
+        return field, flags | Fl.COMM, buckets
     if field is None or not field.size:
         raise hist.log.fail(hist.file, why.NO_SUCH_FIELD, name)
     return field, flags, buckets
@@ -202,6 +259,8 @@ def parse_modifier(hist: HistBase, name: str, modifier: str, flags: Fl) -> tuple
                 buckets = 0
             if buckets:
                 return flags | Fl.BUCKET, buckets
+    elif modifier.startswith("stacktrace") and hist.board.features.stack_fields:
+        return flags | Fl.STACKTRACE, 0
     elif modifier.startswith("percent") and not flags & (Fl.VAR | Fl.KEY):
         return flags | Fl.PERCENT, 0
     elif modifier.startswith("graph") and not flags & (Fl.VAR | Fl.KEY):
@@ -227,6 +286,8 @@ def parse_atom(hist: HistBase, text: str, flags: Fl, var_name: str | None = None
         if found is not None:
             return create_alias(hist, found, var_name) if var_name is not None else found
     field, flags, buckets = parse_field(hist, text, flags)
+    if Fl.STACKTRACE in flags and field is not None and not is_stack(field):
+        raise hist.log.fail(hist.file, why.BAD_FIELD_MODIFIER, text)
     made = create_field(hist, field, flags, var_name)
     if made is None:
         raise KernelError(ENOMEM, f"{text} has no value")

@@ -11,17 +11,20 @@ from tracing.triggers.hist.table import Compare, Entry
 
 BAR_SIZE = 20
 DIV0 = 0xFFFFFFFF
+AS_NUMBERS = Fl.HEX | Fl.SYM | Fl.SYM_OFFSET | Fl.EXECNAME | Fl.SYSCALL  # what a key is shown by before it is a stack
 
 
 # The line of the file `trigger`
 
 
-def field_text(field: HistField) -> str:
+def field_text(hist: HistData, field: HistField) -> str:
     """hist_field_print()."""
     name = field_name(field)
     text = f"{field.var_name}=" if field.var_name else ""
     if Fl.CPU in field.flags:
-        text += "common_cpu"
+        text += "common_cpu" + (name if hist.board.features.hist_cpu_twice else "")
+    elif Fl.COMM in field.flags:
+        text += "common_comm"
     elif Fl.CONST in field.flags:
         text += str(field.constant)
     else:
@@ -33,26 +36,36 @@ def field_text(field: HistField) -> str:
 
 def line_text(hist: HistData, name: str | None, condition: str | None, paused: bool) -> str:
     """event_hist_trigger_print()."""
-    keys = ",".join("stacktrace" if Fl.STACKTRACE in key.flags else field_text(key) for key in hist.keys)
-    vals = ",".join(["hitcount", *(field_text(val) for val in hist.vals[1:] if not val.is_var)])
+    keys = ",".join(stack_name(hist, key) if Fl.STACKTRACE in key.flags else field_text(hist, key) for key in hist.keys)
+    first = [] if hist.attrs.nohitcount else ["hitcount"]
+    vals = ",".join(first + [field_text(hist, val) for val in hist.vals[1:] if not val.is_var])
     text = "hist:" + (f"{name}:" if name else "") + f"keys={keys}:vals={vals}"
-    variables = [field_text(val) for val in hist.vals if val.is_var]
+    variables = [field_text(hist, val) for val in hist.vals if val.is_var]
     if variables:
         text += ":" + ",".join(variables)
     text += ":sort=" + ",".join(sort_text(hist, number, down) for number, down in hist.sort_keys)
     text += f":size={1 << hist.table.bits}"
     if hist.enable_timestamps:
         text += f":clock={hist.attrs.clock}"
+    if hist.attrs.nohitcount:
+        text += ":nohitcount"
     text += "".join(action_text(hist, action) for action in hist.actions)
     if condition is not None:
         text += f" if {condition}"
     return text + (" [paused]\n" if paused else " [active]\n")
 
 
+def stack_name(hist: HistData, key: HistField) -> str:
+    """A stack among the keys."""
+    if key.field is not None:
+        return f"{key.field.name}.stacktrace"
+    return "common_stacktrace" if hist.board.features.stack_fields else "stacktrace"
+
+
 def sort_text(hist: HistData, number: int, descending: bool) -> str:
     """One sort key."""
     shown = [field for field in hist.fields if not field.is_var]
-    return ("hitcount" if not number else field_text(shown[number])) + (".descending" if descending else "")
+    return ("hitcount" if not number else field_text(hist, shown[number])) + (".descending" if descending else "")
 
 
 def action_text(hist: HistData, action: Action) -> str:
@@ -146,7 +159,9 @@ def percentage(value: int, total: int) -> int:
 
 def entry_text(hist: HistData, entry: Entry, stats: dict[int, tuple[int, int]]) -> str:
     """hist_trigger_entry_print()."""
-    text = key_text(hist, entry.key, entry.comm) + f" hitcount: {entry.sums.get(0, 0):10d}"
+    text = key_text(hist, entry.key, entry.comm)
+    if not hist.attrs.nohitcount:
+        text += f" hitcount: {entry.sums.get(0, 0):10d}"
     for index, field in enumerate(hist.vals[1:], 1):
         if not field.flags & (Fl.VAR | Fl.EXPR):
             text += " " + value_text(field, entry.sums.get(index, 0), stats.get(index, (0, 0)))
@@ -204,7 +219,7 @@ def snapshot_text(hist: HistData) -> str:
 def key_text(hist: HistData, key: bytes, comm: str) -> str:
     """hist_trigger_print_key()."""
     pieces = [one_key(hist, field, key, comm) for field in hist.keys]
-    multiline = any(Fl.STACKTRACE in field.flags for field in hist.keys)
+    multiline = any(Fl.STACKTRACE in field.flags and not field.flags & AS_NUMBERS for field in hist.keys)
     return "{ " + ", ".join(pieces) + ("}" if multiline else " }")
 
 
@@ -224,7 +239,7 @@ def one_key(hist: HistData, field: HistField, key: bytes, comm: str) -> str:
     if Fl.SYSCALL in flags:
         return f"{name}: {hist.machine.syscall_name(value) or 'unknown_syscall':<30}[{value:3d}]"
     if Fl.STACKTRACE in flags:
-        return "stacktrace:\n" + stack_text(hist, data)
+        return stack_name(hist, field) + ("" if field.field else ":\n") + stack_text(hist, data)
     if Fl.LOG2 in flags:
         return f"{name}: ~ 2^{value:<2d}"
     if Fl.BUCKET in flags:

@@ -42,8 +42,9 @@ class Entry:
 class Table:
     """struct tracing_map."""
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, sorts_pairs: bool) -> None:
         self.bits = bits
+        self.sorts_pairs = sorts_pairs
         self.clear()
 
     def clear(self) -> None:
@@ -73,20 +74,21 @@ class Table:
     def sorted(self, compare: Sequence[Compare]) -> list[Entry]:
         """tracing_map_sort_entries(): by the first key, and among equals by the second."""
         entries = self.entries()
-        heap_sort(entries, compare[0])
+        sort = heap_sort_by_pairs if self.sorts_pairs else heap_sort
+        sort(entries, compare[0])
         if len(compare) > 1:
             start = 0
             for index in range(1, len(entries) + 1):
                 if index == len(entries) or compare[0](entries[index - 1], entries[index]):
                     part = entries[start:index]
-                    heap_sort(part, compare[1])
+                    sort(part, compare[1])
                     entries[start:index] = part
                     start = index
         return entries
 
 
 def heap_sort(items: list[Entry], compare: Compare) -> None:
-    """lib/sort.c: bottom-up heap sort, which does not keep equals in order."""
+    """lib/sort.c before 6.10: bottom-up heap sort, which does not keep equals in order."""
     n, a = len(items), len(items) // 2
     while a or n > 1:
         if a:
@@ -94,15 +96,40 @@ def heap_sort(items: list[Entry], compare: Compare) -> None:
         else:
             n -= 1
             items[0], items[n] = items[n], items[0]
-        b = a
-        while 2 * b + 2 < n:
-            c = 2 * b + 1
-            b = c if compare(items[c], items[c + 1]) >= 0 else c + 1
-        if 2 * b + 2 == n:
-            b = 2 * b + 1
-        while b != a and compare(items[a], items[b]) >= 0:
-            b = (b - 1) // 2
-        c = b
-        while b != a:
-            b = (b - 1) // 2
-            items[b], items[c] = items[c], items[b]
+        sift_down(items, a, n, compare, 0)
+
+
+def heap_sort_by_pairs(items: list[Entry], compare: Compare) -> None:
+    """Since: the two largest leave the heap at a time, and of equal children the right one goes up."""
+    n, a, step = len(items), len(items) // 2, 1
+    if not a:
+        return
+    while a or n > 3:
+        if a:
+            a -= step
+        else:
+            n -= 2
+            items[0], items[n + 1] = items[n + 1], items[0]
+            a = step = 2 if compare(items[1], items[2]) <= 0 else 1
+            items[a], items[n] = items[n], items[a]
+        sift_down(items, a, n, compare, 1)
+    n -= 1
+    items[0], items[n] = items[n], items[0]
+    if n == 2 and compare(items[0], items[1]) > 0:
+        items[0], items[1] = items[1], items[0]
+
+
+def sift_down(items: list[Entry], a: int, n: int, compare: Compare, left_wins: int) -> None:
+    """Item `a` of a heap of `n`: down along the larger children, and back up to its place."""
+    b = a
+    while 2 * b + 2 < n:
+        c = 2 * b + 1
+        b = c if compare(items[c], items[c + 1]) >= left_wins else c + 1
+    if 2 * b + 2 == n:
+        b = 2 * b + 1
+    while b != a and compare(items[a], items[b]) >= 0:
+        b = (b - 1) // 2
+    c = b
+    while b != a:
+        b = (b - 1) // 2
+        items[b], items[c] = items[c], items[b]
