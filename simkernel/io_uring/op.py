@@ -36,6 +36,7 @@ class Op:
     selects: bool = False  # may take a provided buffer
     ioprio: bool = False  # may have a priority, or flags in its place
     polls: bool = False  # there on an instance that polls its devices
+    punts: bool = False  # a worker does it, always
     has_file: bool = True  # its first word is a descriptor that it needs
 
 

@@ -12,6 +12,8 @@ from arch.abi import io_uring as abi
 from arch.abi.errno import EBADF, EBADFD, EFAULT, EOPNOTSUPP, ESPIPE
 from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_NONBLOCK, RWF_NOWAIT
 from arch.abi.internal import READ, WRITE
+from arch.abi.signal import SIGPIPE, SIGXFSZ
+from arch.abi.stat import S_IFMT, S_IFSOCK
 from simkernel.fs import constants as c
 from simkernel.fs.aio import RWF_SUPPORTED
 from simkernel.fs.eventpoll import sys_epoll_ctl
@@ -62,6 +64,7 @@ from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.calls.ioprio import check_ioprio
 from simkernel.kernel.calls.mm import sys_madvise
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.sigpending import bits
 from simkernel.net.face import NetKernel
 
 CURRENT_POS = (1 << 64) - 1
@@ -293,17 +296,17 @@ OPS: dict[int, Op] = {
     abi.IORING_OP_NOP: Op("io_nop", "5.1", "nop.c", lambda k, r: 0, has_file=False, polls=True),
     abi.IORING_OP_READV: Op("io_read", "5.1", "rw.c", _read, (), _check_rw, _pieces, selects=True, ioprio=True, polls=True),
     abi.IORING_OP_WRITEV: Op("io_write", "5.1", "rw.c", _write, (), _check_rw, _pieces, ioprio=True, polls=True),
-    abi.IORING_OP_FSYNC: Op("io_fsync", "5.1", "sync.c", _fsync, ("addr", *_NO_INDEX), _check_fsync),
+    abi.IORING_OP_FSYNC: Op("io_fsync", "5.1", "sync.c", _fsync, ("addr", *_NO_INDEX), _check_fsync, punts=True),
     abi.IORING_OP_READ_FIXED: Op("io_read", "5.1", "rw.c", _read, (), _check_rw, ioprio=True, polls=True),
     abi.IORING_OP_WRITE_FIXED: Op("io_write", "5.1", "rw.c", _write, (), _check_rw, ioprio=True, polls=True),
     abi.IORING_OP_POLL_ADD: Op("iopoll_add", "5.1", "poll.c", poll_add, ("buf_index", "off", "addr")),
     abi.IORING_OP_POLL_REMOVE: Op("io_poll_remove", "5.1", "poll.c", poll_remove, _NO_INDEX, check_poll_remove, has_file=False),
-    abi.IORING_OP_SYNC_FILE_RANGE: Op("io_sync_file_range", "5.2", "sync.c", lambda k, r: sys_sync_file_range(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX)),
+    abi.IORING_OP_SYNC_FILE_RANGE: Op("io_sync_file_range", "5.2", "sync.c", lambda k, r: sys_sync_file_range(k, r.fd, r.off, r.len, r.op_flags), ("addr", *_NO_INDEX), punts=True),
     abi.IORING_OP_TIMEOUT: Op("io_timeout", "5.4", "timeout.c", timeout, _NO_INDEX, check_timeout, has_file=False),
     abi.IORING_OP_TIMEOUT_REMOVE: Op("io_timeout_remove", "5.5", "timeout.c", timeout_remove, ("buf_index", "len", "splice_fd_in"), check_timeout_remove, has_file=False),
     abi.IORING_OP_ASYNC_CANCEL: Op("io_async_cancel", "5.5", "cancel.c", cancel, ("off", "len", "splice_fd_in"), check_cancel, has_file=False),
     abi.IORING_OP_LINK_TIMEOUT: Op("io_link_timeout", "5.5", "timeout.c", link_timeout, _NO_INDEX, check_timeout, has_file=False),
-    abi.IORING_OP_FALLOCATE: Op("io_fallocate", "5.6", "sync.c", _fallocate, ("buf_index", "op_flags", "splice_fd_in")),
+    abi.IORING_OP_FALLOCATE: Op("io_fallocate", "5.6", "sync.c", _fallocate, ("buf_index", "op_flags", "splice_fd_in"), punts=True),
     abi.IORING_OP_OPENAT: Op("io_openat", "5.6", "openclose.c", _openat, ("buf_index",), _check_open, has_file=False),
     abi.IORING_OP_CLOSE: Op("io_close", "5.6", "openclose.c", close, ("off", "addr", "len", "op_flags", "buf_index"), check_close, has_file=False),
     abi.IORING_OP_FILES_UPDATE: Op("io_files_update", "5.6", "rsrc.c", files_update, ("op_flags", "splice_fd_in"), check_files_update, has_file=False, polls=True),
@@ -314,10 +317,10 @@ OPS: dict[int, Op] = {
     abi.IORING_OP_MADVISE: Op("io_madvise", "5.6", "advise.c", lambda k, r: sys_madvise(k, r.addr, r.len, r.op_flags), ("off", *_NO_INDEX), has_file=False),
     abi.IORING_OP_OPENAT2: Op("io_openat2", "5.6", "openclose.c", _openat2, ("buf_index",), _check_open2, has_file=False),
     abi.IORING_OP_EPOLL_CTL: Op("io_epoll_ctl", "5.6", "epoll.c", lambda k, r: sys_epoll_ctl(k, r.fd, r.len, r.off, r.addr), _NO_INDEX, has_file=False),
-    abi.IORING_OP_SPLICE: Op("io_splice", "5.7", "splice.c", _splice, (), _check_splice),
+    abi.IORING_OP_SPLICE: Op("io_splice", "5.7", "splice.c", _splice, (), _check_splice, punts=True),
     abi.IORING_OP_PROVIDE_BUFFERS: Op("io_provide_buffers", "5.7", "kbuf.c", provide, ("op_flags", "splice_fd_in"), check_provide, has_file=False, polls=True),
     abi.IORING_OP_REMOVE_BUFFERS: Op("io_remove_buffers", "5.7", "kbuf.c", remove_buffers, ("op_flags", "addr", "len", "off", "splice_fd_in"), polls=True, has_file=False),
-    abi.IORING_OP_TEE: Op("io_tee", "5.8", "splice.c", _tee, ("addr", "off"), _check_splice),
+    abi.IORING_OP_TEE: Op("io_tee", "5.8", "splice.c", _tee, ("addr", "off"), _check_splice, punts=True),
     abi.IORING_OP_RENAMEAT: Op("io_renameat", "5.11", "fs.c", lambda k, r: sys_renameat2(k, r.fd, r.addr, signed(r.len), r.off, r.op_flags), _NO_INDEX, has_file=False),
     abi.IORING_OP_UNLINKAT: Op("io_unlinkat", "5.11", "fs.c", lambda k, r: sys_unlinkat(k, r.fd, r.addr, r.op_flags), ("off", "len", *_NO_INDEX), has_file=False),
     abi.IORING_OP_MKDIRAT: Op("io_mkdirat", "5.15", "fs.c", lambda k, r: sys_mkdirat(k, r.fd, r.addr, r.len), ("off", "op_flags", *_NO_INDEX), has_file=False),
@@ -349,18 +352,33 @@ for _name, _source in {op.name: op.source for op in OPS.values()}.items():
     _declare(_name, _source)
 
 
+WORKERS_SIGNALS = bits(SIGPIPE, SIGXFSZ)  # those that who writes is answered with
+
+
+def _by_worker(k: NetKernel, request: Request) -> bool:
+    """Linux gives it to a worker: it was asked to, always does, or the file cannot do it without waiting (io_file_supports_nowait())."""
+    if request.flags & abi.IOSQE_ASYNC or OPS[request.opcode].punts:
+        return True
+    if OPS[request.opcode].body is not _write:
+        return False
+    file = request.take_file()
+    return not (file.f_inode.i_mode & S_IFMT == S_IFSOCK or file.f_flags & O_NONBLOCK or minds_nowait(k, file))
+
+
 def begin(request: Request) -> Steps[int]:
     """io_issue_sqe() (`yield from`): the request's own function."""
     k = request.k
     addr = k.mem.alloc(232)
     k.vfs.objects[addr] = request
-    own = k.current.cred
+    task, own = k.current, k.current.cred
     if request.creds is not None:  # override_creds()
-        k.current.cred = request.creds
+        task.cred = request.creds
     try:
+        task.spared = WORKERS_SIGNALS if _by_worker(k, request) else 0
         return (yield k.call(OPS[request.opcode].name, addr, 1 << 31))
     finally:
+        task.spared = 0
         if request.creds is not None:
-            k.current.cred = own
+            task.cred = own
         del k.vfs.objects[addr]
         k.mem.free(addr)

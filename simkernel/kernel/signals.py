@@ -118,7 +118,7 @@ class Signals:
         return self._send(task, sig, code, False, info)
 
     def _send(self, task: Task, sig: int, code: int, group: bool, values: dict[str, int]) -> int:
-        if not sig:
+        if not sig or task.spared & bit(sig):
             return 0
         info = SigInfo(sig, code)
         for name, value in values.items():

@@ -385,6 +385,7 @@ class Task(TaskSlots):
         # signals
         self.pending = SigPending()
         self.blocked = 0
+        self.spared = 0  # signals that go to a worker, which takes none, while the task stands for one (io_uring)
         self.saved_blocked: int | None = None  # restore after sigsuspend and the like
         self.sas_sp = self.sas_size = self.sas_flags = 0
         self.restart: Callable[[], Body] | None = None  # for restart_syscall
