@@ -67,7 +67,7 @@ def map_table() -> str:
     rows = []
     for row in map_types():
         holds = [what for what, may in (("lock", row.lock), ("timer", row.timer), ("kptr", row.kptr)) if may]
-        only = words(row.helpers) or "general"
+        only = "general" if row.helpers is None else words(row.helpers) or "none"
         rows.append((str(row.number), f"`{row.name}`", row.since, row.struct, only, " ".join(holds), row.missing))
     return table(("number", "BPF_MAP_TYPE_", "since", "struct", "helpers", "values may hold", "missing"), rows)
 

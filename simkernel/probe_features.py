@@ -67,8 +67,6 @@ def _extra(row: ProgramType) -> ProgOptions:
 EXTRA = {row.number: _extra(row) for row in program_types()}
 # bpftool leaves these out unless asked: their use is logged by the kernel.
 NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
-# Map types of 7.2 that are not here: a newer bpftool asks for them, and is told so.
-NOT_HERE = ("insn_array", "rhash")
 
 
 class Report(TypedDict):
@@ -174,7 +172,6 @@ def probe_features(machine: Machine, full: bool = False, newer: bool = False) ->
     prober = Prober(machine, newer)
     programs = {name: prober.has_prog_type(number) for number, name in prober.prog_types}
     maps = {row.name.lower(): prober.has_map_type(row.number) for row in prober.map_types}
-    maps |= dict.fromkeys(NOT_HERE if newer else (), False)
     helpers: dict[str, list[str]] = {}
     for number, name in prober.prog_types:
         have: list[str] = []

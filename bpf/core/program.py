@@ -20,6 +20,7 @@ from arch.native import Word
 from arch.native.handler import NativeCode, Tier
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject, HelperCall
+from bpf.core.places import TEXT_STEP, Places
 from bpf.core.prog_aux import prog_pages
 from bpf.core.told import CHANGES_CALLER, asks, names_variables, run_told
 from bpf.core.trampoline import Chain
@@ -40,6 +41,7 @@ from bpf.maps.arena import ArenaMap
 from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
 from bpf.maps.functions import any_watched
+from bpf.maps.insn_array import InsnArrayMap
 from bpf.run.arena import ArenaProgram
 from bpf.run.compiled import CompiledArenaProgram, JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_registers
@@ -56,7 +58,6 @@ if TYPE_CHECKING:
 
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
 KEPT_BYTES = 64  # for each instruction: as loaded, as rewritten, compiled, with its lines
-TEXT_STEP = 64  # bytes for each instruction there, more than the longest machine code of one
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 COLD_RUNS = {Tier.AUTO: 400, Tier.NATIVE: 0, Tier.PYTHON: -1}  # before an attached program is compiled
 # map_type_contains_progs(); the first one since ever
@@ -145,6 +146,7 @@ class BpfProg(Prog):
         self._asks = False  # it, or who it jumps to, asks native code what started it
         self._cold = COLD_RUNS[bpf.tier]
         self.text = bpf.take_text(len(self.insns) * TEXT_STEP)
+        self.places = Places(self.text, verdict.subprog_starts)
         self.orig_line_info = request.line_info
         self.counts = (ctypes.c_uint64 * len(self.insns))() if bpf.counting else None  # runs of each instruction
         self._untraced: Program | None = None  # while functions of it have trampolines
@@ -152,6 +154,8 @@ class BpfProg(Prog):
         self.program = self._make_program(self._engine(fast), fast)
         for owner in self.used_maps:
             owner.get()
+            if isinstance(owner, InsnArrayMap):
+                owner.settle(self.places.address, lambda at: self.places.code_offset(at, self.machine_code))
         elsewhere = request.prog_type == uapi.BPF_PROG_TYPE_EXT or request.expected_attach_type in MANY_FUNCTIONS
         self.request = request if elsewhere else None  # to look at other targets
         self.trampolines: dict[int, Chain[BpfProg]] = {}  # of its functions, by the instruction where they begin
@@ -183,6 +187,7 @@ class BpfProg(Prog):
             name=f"bpf_prog_{self.tag.hex()}_{self.name}",
             tail_call=self._tail_call,
             function_address=self.function_address,
+            jumped_to=self.places.index,
             load_packet=self._load_packet,
             unknown_opcode=self._unknown_opcode,
             fast=fast,
@@ -204,7 +209,7 @@ class BpfProg(Prog):
 
     def function_address(self, index: int) -> int:
         """Kernel address of the function of the program that starts at this instruction."""
-        address = self.text + TEXT_STEP * index
+        address = self.places.address(index)
         self.bpf.functions[address] = (self, index)
         return address
 

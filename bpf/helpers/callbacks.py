@@ -11,7 +11,8 @@ from bpf.isa.callees import BPF_MAX_TIMED_LOOPS
 from bpf.isa.insn import BPF_REG_AX
 from bpf.isa.registers import BUDGET, BUDGET_AT
 from bpf.maps.array import ArrayMap
-from bpf.maps.base import BpfMap, round_up
+from bpf.maps.base import BpfMap
+from bpf.maps.sizes import round_up
 
 CLOCKS = (0, 1, 7)  # CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME
 MAX_CLOCKS = 16

@@ -26,11 +26,10 @@ from bpf.maps.base import (
     inner_map_model,
     inner_map_of_fd,
     refuse,
-    round_up,
-    roundup_pow_of_two,
 )
 from bpf.maps.btf import check_int_key
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.sizes import round_up, roundup_pow_of_two
 from bpf.perf_face import PerfEvent
 
 ELEM_SIZE_BEFORE, INDEX_MASK_BEFORE = 16, 12  # bytes before the values
@@ -68,7 +67,7 @@ def array_alloc_check(bpf: Board, attr: MapAttr) -> None:
         raise refuse(E2BIG)
 
 
-class _Indexed(BpfMap):
+class Indexed(BpfMap):
     """What all arrays share: a u32 index as key."""
 
     can_be_inner = True
@@ -109,7 +108,7 @@ class _Indexed(BpfMap):
         self.mem.write_uint(self.address + self.array_size - INDEX_MASK_BEFORE, 4, self.index_mask())
 
 
-class _ValueArray(_Indexed):
+class _ValueArray(Indexed):
     """Arrays whose values lie in them."""
 
     values: int  # address of the first value
@@ -350,7 +349,7 @@ class PercpuArrayMap(_ValueArray):
         return ("lookup", "update")
 
 
-class FdArrayMap(_Indexed, Generic[Element]):
+class FdArrayMap(Indexed, Generic[Element]):
     """Arrays whose elements are pointers to kernel objects, given by descriptor."""
 
     holds_fds = True

@@ -24,10 +24,12 @@ from bpf.btf import Btf
 from bpf.btf.record import Record
 from bpf.face import BpfHost, FdObject, Prog, ProgArrayOwner
 from bpf.frames import FrameHost
+from bpf.maps.footprint import footprint
 from bpf.maps.info import ARRAY_SIZES, KptrField, MapInfo
 from bpf.maps.psock import Psock
 from bpf.maps.ring import Rings
 from bpf.maps.rows import MAP_TYPES
+from bpf.maps.sizes import round_up as round_up
 from tracing.face import KernelMem
 
 PCPU_MIN_UNIT_SIZE = 32 << 10
@@ -40,21 +42,10 @@ LOCKED_INNER_SINCE = "6.2"  # d7f5ef653c3d: values of inner maps may have a lock
 # struct bpf_map of 6.1 on a 64-bit machine: offset and size of the fields programs may read.  include/linux/bpf.h.
 STRUCT_BPF_MAP_SIZE = 256
 XSK_BEFORE = 8  # bytes by which the elements of a struct xsk_map begin before those of a struct bpf_array would
-_FIELDS = (
-    #  offset  size  field
-    (24, 4, "map_type"),
-    (28, 4, "key_size"),
-    (32, 4, "value_size"),
-    (36, 4, "max_entries"),
-    (40, 8, "map_extra"),
-    (48, 4, "map_flags"),
-    (52, 4, "spin_lock_off"),
-    (64, 4, "timer_off"),
-    (68, 4, "id"),
-    (76, 4, "btf_key_type_id"),
-    (80, 4, "btf_value_type_id"),
-    (84, 4, "btf_vmlinux_value_type_id"),
-)
+_FIELDS = (  # of struct bpf_map, where this kernel's has them
+    "map_type", "key_size", "value_size", "max_entries", "map_extra", "map_flags", "spin_lock_off", "timer_off", "id",
+    "btf_key_type_id", "btf_value_type_id", "btf_vmlinux_value_type_id",
+)  # fmt: skip
 
 
 COMMANDS = ("lookup", "update", "delete", "next_key")  # of bpf(2), as far as native code has them
@@ -83,16 +74,6 @@ class MapAttr:
     btf_value_type_id: int = 0
     btf_vmlinux_value_type_id: int = 0
     map_extra: int = 0
-
-
-def round_up(value: int, to: int) -> int:
-    """To the next multiple."""
-    return (value + to - 1) // to * to
-
-
-def roundup_pow_of_two(value: int) -> int:
-    """The next power of two that is not smaller."""
-    return 1 << (value - 1).bit_length() if value > 1 else 1
 
 
 def refuse(errno: int, why: str = "") -> KernelError:
@@ -254,11 +235,17 @@ class BpfMap(FdObject):
         """Fill in the fields of struct bpf_map that a program may read through a map pointer."""
         if not self.address:
             return
-        for offset, size, field in _FIELDS:
-            self.mem.write_uint(self.address + offset, size, getattr(self, field))
+        structs = self.host.structs
+        for field in _FIELDS:
+            if structs.has(f"bpf_map.{field}"):
+                offset, size, *_ = structs.place(f"bpf_map.{field}")
+                self.mem.write_uint(self.address + offset, size, getattr(self, field))
         if self.inner_map_meta is not None:
-            self.mem.write_uint(self.address + 8, 8, self.inner_map_meta.address)
-        self.mem.write(self.address + 104, self.name.encode("latin-1")[:15].ljust(16, b"\0"))
+            place = structs.place("bpf_map.inner_map_meta")
+            self.mem.write_uint(self.address + place.offset, place.size, self.inner_map_meta.address)
+        if structs.has("bpf_map.name"):
+            name = self.name.encode("latin-1")[:15].ljust(16, b"\0")
+            self.mem.write(self.address + structs.offset("bpf_map.name"), name)
 
     @property
     def array_size(self) -> int:
@@ -549,9 +536,16 @@ class BpfMap(FdObject):
         return text
 
     def memory(self) -> int:
-        """bpf_map_memory_footprint() of 6.1: as if values were all allocated, for each CPU, in whole pages."""
-        size = round_up(self.key_size + self.user_value_size, 8)
-        return round_up(self.max_entries * size, 4096)
+        """Bytes that the map is said to take."""
+        return footprint(self)
+
+    def elements_there(self) -> int:
+        """How many elements there are, of types whose memory that is."""
+        return 0
+
+    def bits_there(self) -> int:
+        """Of a filter."""
+        return 0
 
 
 def map_of_fd(host: BpfHost, fd: int) -> BpfMap:

@@ -28,11 +28,10 @@ from bpf.maps.base import (
     inner_map_model,
     inner_map_of_fd,
     refuse,
-    round_up,
-    roundup_pow_of_two,
 )
 from bpf.maps.jhash import jhash
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.sizes import round_up, roundup_pow_of_two
 
 HTAB_ELEM = htab.KEY_AT
 ELEMENTS_AT_ONCE = 16  # taken from memory when those that were taken so far are all in use
@@ -127,6 +126,9 @@ class HashMap(BpfMap):
     @classmethod
     def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         htab_alloc_check(bpf, attr)
+
+    def elements_there(self) -> int:
+        return self.words[htab.COUNT]
 
     def alloc(self) -> None:
         """htab_map_alloc(); elements are taken when first needed, at most max_entries of them."""

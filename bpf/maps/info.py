@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 from arch.records import dataclass
 from bpf.btf import Btf
 from bpf.btf.codec import Kind
 from bpf.btf.record import KPTR_PERCPU, KPTR_UNREF, Field, Record
+from bpf.isa.insn import Insn
+
+GONE: Final = -1  # a place in a program that is not there any more: INSN_DELETED
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,18 @@ def kptr_field(one: Field, btf: Btf, vmlinux: Btf | None) -> KptrField:
 
 # sizeof(struct bpf_array), behind which the values are: it begins with struct bpf_map, which 6.12 and 7.2 have in other sizes
 ARRAY_SIZES = (("7.2", 304), ("6.12", 264), (None, 272))
+
+
+class JumpTable(Protocol):
+    """Places that a program jumps to: a map of type INSN_ARRAY."""
+
+    places: list[int]  # instructions of the program as it is by now, or GONE
+
+    def begin(self, insns: Sequence[Insn]) -> None:
+        """A program is verified that uses it.  KernelError: it may not."""
+
+    def give_up(self) -> None:
+        """The program was refused."""
 
 
 @dataclass
@@ -71,4 +87,5 @@ class MapInfo:
     area: Callable[[], tuple[int, int]] | None = (
         None  # of an arena: its first address in user space, and the one behind its last
     )
+    jumps: JumpTable | None = None  # of a map of places in the program
     owner: object = None  # the map itself, for whoever made the request

@@ -57,6 +57,9 @@ class LpmTrieMap(BpfMap):
         self.order: list[str] = []  # of the stored prefixes, as text that sorts like the tree's postorder
         self.keys: dict[str, bytes] = {}
 
+    def elements_there(self) -> int:
+        return len(self.order)
+
     def _split(self, key: bytes) -> tuple[int, int]:
         """Prefix length, and all bits of the data as a number."""
         return int.from_bytes(key[:4], self.mem.byteorder), int.from_bytes(key[4 : self.key_size], "big")

@@ -12,8 +12,9 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import Prog
 from bpf.frames import CpuFrames, FrameSocket
-from bpf.maps.base import XSK_BEFORE, BpfMap, refuse, roundup_pow_of_two
+from bpf.maps.base import XSK_BEFORE, BpfMap, refuse
 from bpf.maps.rows import map_type
+from bpf.maps.sizes import roundup_pow_of_two
 
 MAX_QUEUE = 16384  # of a CPU map, in frames
 NR_CPUS = 8192  # CONFIG_NR_CPUS
@@ -57,6 +58,9 @@ class _Entries(_EmptyArray):
     def alloc(self) -> None:
         super().alloc()
         self.entries: dict[bytes, tuple[int, Prog | None]] = {}  # key -> (address of the value, its program)
+
+    def elements_there(self) -> int:
+        return len(self.entries)
 
     def number(self, key: bytes, place: int) -> int:
         """One of an entry's numbers."""

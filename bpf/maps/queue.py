@@ -8,18 +8,10 @@ from arch.abi.errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.btf import Btf
-from bpf.maps.base import (
-    BPF_F_ACCESS_MASK,
-    Board,
-    BpfMap,
-    MapAttr,
-    check_value_size,
-    flags_access_ok,
-    refuse,
-    roundup_pow_of_two,
-)
+from bpf.maps.base import BPF_F_ACCESS_MASK, Board, BpfMap, MapAttr, check_value_size, flags_access_ok, refuse
 from bpf.maps.jhash import jhash, jhash2
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.sizes import roundup_pow_of_two
 
 QUEUE_STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | BPF_F_ACCESS_MASK
 BLOOM_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_ZERO_SEED | BPF_F_ACCESS_MASK
@@ -189,6 +181,9 @@ class BloomFilterMap(_Keyless):
         self.bits = self.allocate((self.bitset_mask + 1) // 8)
         seeded = not self.map_flags & uapi.BPF_F_ZERO_SEED
         self.hash_seed = self.host.random_u32() if seeded else 0
+
+    def bits_there(self) -> int:
+        return self.bitset_mask + 1
 
     def _mask(self, product: int) -> int:
         """Seven fifths of entries times hash functions, to the next power of two, at least a long."""

@@ -12,9 +12,10 @@ from arch.abi.errno import E2BIG, EAGAIN, EINVAL
 from arch.abi.limits import KMALLOC_MAX_SIZE, U16_MAX, U32_MAX
 from bpf import uapi
 from bpf.maps import htab
-from bpf.maps.base import BPF_F_ACCESS_MASK, Board, MapAttr, flags_access_ok, refuse, round_up, roundup_pow_of_two
+from bpf.maps.base import BPF_F_ACCESS_MASK, Board, MapAttr, flags_access_ok, refuse
 from bpf.maps.hash import HTAB_ELEM, HashMap
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.sizes import round_up, roundup_pow_of_two
 
 CREATE_FLAGS = uapi.BPF_F_NO_PREALLOC | uapi.BPF_F_NUMA_NODE | BPF_F_ACCESS_MASK
 HASH_DEFAULT_SIZE = 64  # buckets
@@ -81,4 +82,4 @@ class ResizableHashMap(HashMap):
     def memory(self) -> int:
         """rhtab_map_mem_usage()."""
         element = RHASH_HEAD + round_up(self.key_size, 8) + round_up(self.value_size, 8)
-        return EMPTY_SIZE + int(self.words[htab.COUNT]) * element
+        return EMPTY_SIZE + self.elements_there() * element

@@ -16,8 +16,9 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from bpf import uapi
 from bpf.maps import ring
-from bpf.maps.base import BpfMap, refuse, round_up
+from bpf.maps.base import BpfMap, refuse
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.sizes import round_up
 
 HEADER = uapi.BPF_RINGBUF_HDR_SZ
 MAX_DATA_SIZE = ((1 << 24) - ring.META_PAGES) * PAGE_SIZE

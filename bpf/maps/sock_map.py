@@ -12,10 +12,11 @@ from arch.abi.limits import INT_MAX, U32_MAX
 from bpf import uapi
 from bpf.face import Prog
 from bpf.maps.array import array_alloc_check
-from bpf.maps.base import Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
+from bpf.maps.base import Board, BpfMap, MapAttr, refuse
 from bpf.maps.jhash import jhash
 from bpf.maps.psock import SKB_PROGS, Psock
 from bpf.maps.rows import map_type
+from bpf.maps.sizes import roundup_pow_of_two
 from bpf.socket_face import SocketHost
 
 CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY

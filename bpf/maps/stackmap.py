@@ -9,9 +9,10 @@ from arch.abi.errno import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, EOPNOT
 from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from bpf import uapi
 from bpf.face import BpfHost
-from bpf.maps.base import BpfMap, refuse, roundup_pow_of_two
+from bpf.maps.base import BpfMap, refuse
 from bpf.maps.jhash import jhash2
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.sizes import roundup_pow_of_two
 from bpf.maps.stack_memo import StackMemo
 
 STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY | uapi.BPF_F_STACK_BUILD_ID

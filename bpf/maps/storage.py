@@ -11,18 +11,10 @@ from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSOCK, ENOTS
 from arch.abi.limits import KMALLOC_MAX_SIZE
 from bpf import uapi
 from bpf.btf import Btf
-from bpf.maps.base import (
-    BPF_F_ACCESS_MASK,
-    PCPU_MIN_UNIT_SIZE,
-    Board,
-    BpfMap,
-    MapAttr,
-    flags_access_ok,
-    refuse,
-    round_up,
-)
+from bpf.maps.base import BPF_F_ACCESS_MASK, PCPU_MIN_UNIT_SIZE, Board, BpfMap, MapAttr, flags_access_ok, refuse
 from bpf.maps.btf import check_cgroup_key, check_int_key
 from bpf.maps.rows import Probe, map_type
+from bpf.maps.sizes import round_up
 
 LOCAL_STORAGE_CREATE_FLAGS = uapi.BPF_F_NO_PREALLOC | uapi.BPF_F_CLONE
 STORAGE_ELEM = 64  # sizeof(struct bpf_local_storage_elem)

@@ -13,8 +13,9 @@ from arch.errors import KernelError
 from arch.memory import ByteOrder
 from bpf.btf.codec import Btf
 from bpf.btf.show import SHOW_COMPACT, SHOW_NONAME, SHOW_ZERO, show
-from bpf.maps.base import BpfMap, round_up
+from bpf.maps.base import BpfMap
 from bpf.maps.rows import MAP_TYPES, MapType
+from bpf.maps.sizes import round_up
 
 WARNING = """\
 # WARNING!! The output is for debug purpose only

@@ -10,6 +10,7 @@ from bpf.maps import (
     arena,
     array,
     hash,
+    insn_array,
     lpm,
     lru_hash,
     net,
@@ -27,7 +28,7 @@ from bpf.maps.rows import MAP_TYPES, MapType
 __all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types", "row_of"]
 
 MODULES = (  # each import declares rows
-    arena, array, hash, lpm, lru_hash, net, queue, rhash, ringbuf, sock_map, stackmap, storage, struct_ops,
+    arena, array, hash, insn_array, lpm, lru_hash, net, queue, rhash, ringbuf, sock_map, stackmap, storage, struct_ops,
 )  # fmt: skip
 
 

@@ -71,8 +71,10 @@ from bpf.run.meaning import (
     CLASSIC_JUMPS,
     JMP_MEANING,
     SIGNED_MEANING,
+    CpuException,
     expand,
     sdiv,
+    sign_extended,
     smod,
 )
 from bpf.run.native_call import Constant, NativeCall
@@ -85,6 +87,8 @@ BPF_FRAME_SIZE = 1024  # bytes from one function's R10 to the next; 512 for the 
 MAX_FRAMES = 8
 MAX_TAIL_CALLS = 33
 EXIT = -1
+INDIRECT = BPF_JMP | BPF_JA | BPF_X
+_SPENT = f"if r[{BUDGET_AT}] < 0: raise BudgetExceeded"
 
 # Instructions that name the start of a function of the program.
 _FUNCTION_STARTS = {(BPF_LD_IMM64, BPF_PSEUDO_FUNC), (BPF_JMP | BPF_CALL, BPF_PSEUDO_CALL)}
@@ -108,10 +112,6 @@ class BudgetExceeded(Exception):
     """The program ran longer than it was allowed to."""
 
 
-class CpuException(Exception):
-    """The instruction makes the CPU trap: in Linux 4.1 a 32-bit division whose divisor's low half only is 0."""
-
-
 # Calls a helper's body for a run that native code started, on this context: with all that a run has around it.
 InNativeRun = Callable[[Callable[[Registers], int], Registers, int], int]
 
@@ -124,6 +124,7 @@ class EngineOptions(TypedDict, total=False):
     name: str
     tail_call: Callable[[Registers], bool]
     function_address: Callable[[int], int]
+    jumped_to: Callable[[int], int]
     load_packet: Callable[[int, int, int], int]
     unknown_opcode: Callable[[int], None]
     fast: bool
@@ -170,9 +171,10 @@ class Translator:
     def targets(self, i: int) -> list[int]:
         """Where a jump goes to."""
         insn = self.insns[i]
-        if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL):
-            return []
-        return [i + self._distance(insn) + 1]
+        elsewhere = (
+            insn.op in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL) or insn.code == INDIRECT
+        )  # which only a register tells
+        return [] if insn.cls not in (BPF_JMP, BPF_JMP32) or elsewhere else [i + self._distance(insn) + 1]
 
     def _distance(self, insn: Insn) -> int:
         """Of a jump; a long goto has it in the immediate."""
@@ -205,7 +207,7 @@ class Translator:
         if insn.op in SIGNED_MEANING and insn.off == BPF_SIGNED:
             return [f"{dst} = {expand(SIGNED_MEANING[insn.op], dst, operand, wide)}"]
         if insn.op == BPF_MOV and insn.src_kind == BPF_X and insn.off in (8, 16, 32):
-            return [f"{dst} = {_sign_extended(operand, insn.off)} & {'M' if wide else 'M32'}"]
+            return [f"{dst} = {sign_extended(operand, insn.off)} & {'M' if wide else 'M32'}"]
         return self._unknown(insn)
 
     def _classic_divisor(self, insn: Insn, wide: bool) -> list[str]:
@@ -243,7 +245,7 @@ class Translator:
             return [f"{dst} = probe({address} & M, {size})"]
         if insn.mode in (BPF_MEMSX, BPF_PROBE_MEMSX) and not self.classic:
             read = "read" if insn.mode == BPF_MEMSX else "probe"
-            return [f"{dst} = {_sign_extended(f'{read}({address} & M, {size})', 8 * size)} & M"]
+            return [f"{dst} = {sign_extended(f'{read}({address} & M, {size})', 8 * size)} & M"]
         if insn.mode != BPF_MEM:
             return self._unknown(insn)
         if not self.fast:
@@ -336,6 +338,9 @@ class Translator:
             return [f"return {EXIT}"]
         if op == BPF_TAIL_CALL and wide:
             return [f"if tail_call(r): return {EXIT}", f"return {i + 1}"]
+        if insn.code == INDIRECT and not self.classic:
+            at = f"a = jumped_to(r[{insn.dst_reg}])"
+            return [at, f"if a <= {i}: r[{BUDGET_AT}] -= {i + 1} - a", _SPENT, "return a"]
         if op == BPF_JA:
             return self._go(i, self._distance(insn))
         if op not in JMP_MEANING or (self.classic and (op not in CLASSIC_JUMPS or not wide)):
@@ -348,19 +353,12 @@ class Translator:
         """To another instruction; going back costs as much of the budget as lies between."""
         if off >= 0:
             return [f"return {i + off + 1}"]
-        spend = [f"r[{BUDGET_AT}] -= {-off}", f"if r[{BUDGET_AT}] < 0: raise BudgetExceeded"]
-        return [*spend, f"return {i + off + 1}"]
+        return [f"r[{BUDGET_AT}] -= {-off}", _SPENT, f"return {i + off + 1}"]
 
     def _call(self, i: int, insn: Insn) -> list[str]:
         if insn.src_reg == BPF_PSEUDO_CALL:
             return [f"call_function(r, {i + insn.imm + 1})"]
         return [f"r[0] = call_{i}(r){' & M32' if i in self.int_calls else ''}"]
-
-
-def _sign_extended(value: str, bits: int) -> str:
-    """The low bits of a number, the highest of them its sign."""
-    sign = 1 << bits - 1
-    return f"((({value} & {(1 << bits) - 1}) ^ {sign}) - {sign})"
 
 
 class _Ops(dict[int, Op]):
@@ -387,6 +385,7 @@ class Program:
         name: str = "program",
         tail_call: Callable[[Registers], bool] | None = None,
         function_address: Callable[[int], int] | None = None,
+        jumped_to: Callable[[int], int] | None = None,
         load_packet: Callable[[int, int, int], int] | None = None,
         unknown_opcode: Callable[[int], None] | None = None,
         fast: bool = True,
@@ -420,6 +419,7 @@ class Program:
             "call_function": self.call_function,
             "tail_call": tail_call or (lambda r: False),
             "function_address": function_address or (lambda index: index),
+            "jumped_to": jumped_to or (lambda address: address),
             "load_packet": load_packet or (lambda skb, off, size: -1),
             "unknown_opcode": unknown_opcode or (lambda code: None),
             "counts": counts,

@@ -69,6 +69,7 @@ from bpf.isa.insn import (
 )
 from bpf.run.interpreter import (
     BPF_FRAME_SIZE,
+    INDIRECT,
     Translator,
 )
 from bpf.run.llvm_lines import DEPTH, OK, RAISED, STATUS, TAIL_CALLED, TOO_DEEP, Lines
@@ -402,6 +403,8 @@ class Function(Lines):
             self.leave(OK)
         elif op == BPF_TAIL_CALL and wide:
             self.tail_call(i)
+        elif insn.code == INDIRECT:
+            raise Unsupported("a jump that only a register tells")
         elif op == BPF_JA:
             self.go(i, insn.imm if insn.cls == BPF_JMP32 else insn.off)
         elif op == BPF_JSET or op in _COMPARE:

@@ -101,3 +101,13 @@ def expand(meaning: str, x: str, y: str, wide: bool) -> str:
     for word in meaning.replace("(", " ( ").replace(")", " ) ").replace("-x", "- x").split():
         out.append(names.get(word, word))
     return " ".join(out)
+
+
+def sign_extended(value: str, bits: int) -> str:
+    """The low bits of a number, the highest of them its sign."""
+    sign = 1 << bits - 1
+    return f"((({value} & {(1 << bits) - 1}) ^ {sign}) - {sign})"
+
+
+class CpuException(Exception):
+    """The instruction makes the CPU trap: in Linux 4.1 a 32-bit division whose divisor's low half only is 0."""

@@ -23,6 +23,8 @@ from bpf.versions import features
 NR_NODES = 1
 NO_NODE = 0xFFFFFFFF  # -1
 
+FROZEN_BY_WRITERS = "6.5"  # c4c84f6fb2c4: who may write through the descriptor may freeze the map
+
 
 def map_create(call: Call) -> int:
     """BPF_MAP_CREATE."""
@@ -233,12 +235,16 @@ def map_lookup_and_delete_elem(call: Call) -> int:
 def map_freeze(call: Call) -> int:
     """BPF_MAP_FREEZE."""
     call.check()
-    target = call.bpf.map_of_fd(call.attr.signed("map_fd"))
+    fd = call.attr.signed("map_fd")
+    target = call.bpf.map_of_fd(fd)
     if target.map_type == uapi.BPF_MAP_TYPE_STRUCT_OPS or target.timer_off >= 0 or target.kptrs:
         raise KernelError(ENOTSUPP)
+    by_descriptor = call.version.at_least(FROZEN_BY_WRITERS)
+    if by_descriptor:
+        _may(call, target, fd, write=True)
     if target.writecnt or target.frozen:
         raise KernelError(EBUSY)
-    if not call.bpf.capable("bpf"):
+    if not by_descriptor and not call.bpf.capable("bpf"):
         raise KernelError(EPERM)
     target.frozen = True
     target.offer()

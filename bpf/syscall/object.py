@@ -14,7 +14,7 @@ from bpf.board import BTF_KEPT, KERNEL_BTF_ID, Bpf, BtfObject, IdTable, Object
 from bpf.btf import Btf
 from bpf.btf.check import btf_parse
 from bpf.core.link import BpfLink
-from bpf.core.program import TEXT_STEP, BpfProg
+from bpf.core.program import BpfProg
 from bpf.face import FdObject
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, Insn, encode, signed32
 from bpf.maps.base import BpfMap
@@ -401,7 +401,7 @@ def _give_jited(call: Call, info: Info, prog: BpfProg) -> None:
     if room and text:
         call.user.write(info["jited_prog_insns"], text[:room])
     starts = (prog.verdict.subprog_starts if prog.jited else ()) or (0,)  # the compiler cuts it into functions
-    places = [prog.text + TEXT_STEP * start for start in starts]
+    places = [prog.places.address(start) for start in starts]
     lengths = [len(code.text) for code in codes] or [0 for _ in starts]
     give(call, info, "nr_jited_ksyms", "jited_ksyms", [each.to_bytes(8, order) for each in places])
     give(call, info, "nr_jited_func_lens", "jited_func_lens", [each.to_bytes(4, order) for each in lengths])

@@ -6,6 +6,7 @@ of kernel/bpf/verifier.c.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -44,6 +45,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.layout import default_layout
+from bpf.maps.info import JumpTable
 from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.context.ctx_rule import AccessInfo, CtxArg
 from bpf.verifier.domain.known_flow import KnownFlow
@@ -128,6 +130,7 @@ class InsnAux:
     fastcall_pairs: int = 0  # of such a call that does: how many stores and loads can go
     narrowed: bool = False  # of 64-bit arithmetic on a pointer into the arena: it becomes 32 bits wide
     iter_next: bool = False  # of a kernel function that asks an iterator for the next thing
+    jumps: tuple[int, ...] | None = None  # the instructions that may run next, where more than the instruction tells
 
     def __init__(self, orig_idx: int, seen: int = 0, zext_dst: bool = False) -> None:
         self.orig_idx = orig_idx
@@ -147,6 +150,7 @@ class SubprogInfo:
     has_tail_call: bool = False
     tail_call_reachable: bool = False
     has_ld_abs: bool = False
+    exit_idx: int = 0  # its last exit
     is_async_cb: bool = False
     is_cb: bool = False
     is_exception_cb: bool = False  # gets what bpf_throw() throws
@@ -313,6 +317,7 @@ class Env:
         # the program
         self.subprogs: list[SubprogInfo] = []  # one more than functions: the end
         self.used_maps: list[MapInfo] = []
+        self.jump_tables: list[JumpTable] = []  # of them those of places in the program
         self.kfuncs: dict[tuple[int, int], Any] = {}
         self.protos: dict[int, FuncProto] = {}  # of the helpers it has called, which it may
         self.has_func_info = False
@@ -501,6 +506,10 @@ class Env:
             if subprog.start == start:
                 return number
         return -1
+
+    def function_of(self, idx: int) -> int:
+        """Number of the function that an instruction is in: bpf_find_containing_subprog()."""
+        return bisect_right(self.subprogs, idx, key=lambda subprog: subprog.start) - 1
 
     def look_up_kfunc(self, insn: Insn) -> Any | None:
         """What is known of the kernel function that an instruction calls, before a path comes to it: bpf_fetch_kfunc_arg_meta()."""

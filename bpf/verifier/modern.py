@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import EINVAL, ENOSPC
+from arch.abi.errno import EINVAL, ENOSPC, ENOTSUPP
 from arch.garbage import unsearched
 from bpf import uapi
 from bpf.verifier import older
@@ -148,7 +148,11 @@ def _check_and_rewrite(env: Env) -> int:
     try:
         _check(env)
         rewrite(env)
+        if env.jump_tables and not env.request.jit_requested:
+            env.reject(ENOTSUPP)
     except Rejected as refused:
+        for table in env.jump_tables:
+            table.give_up()
         return -refused.errno
     return 0
 

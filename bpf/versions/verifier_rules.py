@@ -241,7 +241,7 @@ class Rules:
     id_of_narrow_mov: bool = since("6.6", "3be49f79555e", "a 32-bit copy of a number that fits keeps the id; of 6.6")
     stack_in_16_bytes: bool = since("6.9", "c2a4dda65b3d", "with a JIT, stack is counted by 16 bytes")
     return_ranges: bool = since("6.8", "c871d0e00f0e", "what a program may return is a range of signed numbers")
-    complexity_is_size: bool = since("6.12", "-", "too many paths that wait are E2BIG")
+    complexity_is_size: bool = since("6.12", "6ea5fc92a0fc", "too many paths that wait are E2BIG; of 6.19")
     memory_arguments_numbered: bool = until("7.2", "-", "memory that a global function is given has an id, NULL or not")
     lsm_return_range: bool = since(
         "6.12", "5d99e198be27", "programs at security hooks return 0 or an errno, and see such"
@@ -268,9 +268,9 @@ class Rules:
         "7.2", "94c8d1c21be4", "programs that may run in an NMI drop no objects with members that need more"
     )
     results_are_errnos: bool = since("7.2", "-", "programs of control groups set 0 or an errno as the call's result")
-    exchange_under_lock: bool = since("7.1", "-", "kernel pointers are exchanged while a lock is held")
+    exchange_under_lock: bool = since("7.1", "964c0747686a", "kernel pointers are exchanged while a lock is held")
     constant_size_of_null: bool = since("7.1", "-", "a size that must be known is one beside NULL, too")
-    kptrs_in_shared_objects: bool = since("7.1", "-", "the same in objects that others share")
+    kptrs_in_shared_objects: bool = since("7.1", "ee9886c40aae", "the same in objects that others share")
     calls_keep_registers: bool = since("6.12", "5b5f51bff1b6", "what is stored around calls that keep registers may go")
     exceptions: bool = since(
         "6.7", "f18b03fabaa9", "programs throw, and a function of theirs may say what that returns"
@@ -284,7 +284,7 @@ class Rules:
     unions_untrusted: bool = since(
         "6.4", "6fcd486b3a0a", "pointers in unions are not trusted; tags decide about the others"
     )
-    maps_are_structs: bool = since("6.5", "-", "a map is a struct bpf_map for kernel functions")
+    maps_are_structs: bool = since("6.6", "5ba190c29cf9", "a map is a struct bpf_map for kernel functions")
     slot_objects: bool = since("6.3", "f8064ab90d66", "dynptrs are whole: stores end them, slices know them")
     arguments_by_register: bool = since(
         "7.2", "9b9f0b42703c", "messages name arguments of kernel functions by their registers"

@@ -75,7 +75,8 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_USER_RINGBUF,
 	BPF_MAP_TYPE_CGRP_STORAGE, /* since 6.2 */
 	BPF_MAP_TYPE_ARENA, /* since 6.9 */
-	BPF_MAP_TYPE_RHASH = 35, /* since 7.2 */
+	BPF_MAP_TYPE_INSN_ARRAY, /* since 6.19 */
+	BPF_MAP_TYPE_RHASH, /* since 7.2 */
 };
 enum bpf_prog_type {
 	BPF_PROG_TYPE_UNSPEC,
@@ -1245,6 +1246,18 @@ struct bpf_map_ops {
 	int (*map_peek_elem)(struct bpf_map *, void *);
 	void *(*map_lookup_percpu_elem)(struct bpf_map *, void *, u32);
 };
+struct bpf_insn_array_value { /* since 6.19 */
+	u32 orig_off;
+	u32 xlated_off;
+	u32 jitted_off;
+	u32 : 32;
+}; /* since 6.19 */
+struct bpf_insn_array { /* since 6.19 */
+	struct bpf_map map;
+	atomic_t used;
+	long *ips;
+	struct bpf_insn_array_value values[0];
+}; /* since 6.19 */
 struct bpf_array {
 	struct bpf_map map;
 	u32 elem_size;

@@ -14,10 +14,10 @@ from bpf.isa.insn import BPF_X, Insn
 from bpf.run.interpreter import (
     BpfFault,
     BudgetExceeded,
-    CpuException,
     Program,
     new_registers,
 )
+from bpf.run.meaning import CpuException
 
 BASE = 0xFFFF888000000000
 

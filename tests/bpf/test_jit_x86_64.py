@@ -8,6 +8,7 @@ import pytest
 from arch.abi.version import NEWEST
 from bpf import uapi
 from bpf.core import program as progs
+from bpf.core.places import TEXT_STEP
 from bpf.isa.insn import BPF_DW, BPF_LDX, BPF_PROBE_MEM, BPF_W, Insn, decode
 from bpf.jit.forms import probe_load
 from bpf.testing.host import TestHost
@@ -42,7 +43,7 @@ def test_lines_and_functions_have_places(host):
     _, prog = progs.load(host.bpf, VerifyRequest(body, uapi.BPF_PROG_TYPE_SOCKET_FILTER))
     first, second = prog.machine_code
     assert first.starts[0] > 10 and sorted(first.starts) == list(first.starts)
-    assert first.starts[-1] == len(first.text) <= progs.TEXT_STEP * prog.verdict.subprog_starts[1]
+    assert first.starts[-1] == len(first.text) <= TEXT_STEP * prog.verdict.subprog_starts[1]
     assert second.text.startswith(bytes.fromhex("0f1f440000669055"))
     assert next(name for _, name in prog.symbols()).endswith("_F")
 

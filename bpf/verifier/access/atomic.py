@@ -21,8 +21,9 @@ from bpf.isa.insn import (
     BPF_XOR,
     Insn,
 )
-from bpf.verifier.access.memory import PACKETS, SOCKETS, check_mem_access, note_pointer_type
+from bpf.verifier.access.memory import PACKETS, SOCKETS, check_mem_access
 from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown, settle_bounds
+from bpf.verifier.access.rewritten import note_pointer_type
 from bpf.verifier.domain.types import PTR_TO_CTX, PTR_TO_FLOW_KEYS, base_type
 from bpf.verifier.env import Env
 

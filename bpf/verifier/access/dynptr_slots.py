@@ -26,6 +26,7 @@ from bpf.verifier.access.slot_objects import (
     REFCOUNTED,
     destroy_if_dynptr,
     find_slot,
+    forget_slices,
     forget_slot,
     frame_of,
     shown_argument,
@@ -144,6 +145,8 @@ def release(env: Env, v: Value) -> bool:
         if slot.kinds[0] != STACK_DYNPTR:
             env.reject(EFAULT, "verifier internal error: misconfigured ref_obj_id")
         if slot.value.raw2:
+            if env.rules.dynptr_parents:  # before, a slice that a kernel function gave outlived it
+                forget_slices(env, slot.value.id)
             _invalidate(env, frame, i)
     return True
 

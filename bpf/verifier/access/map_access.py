@@ -19,7 +19,7 @@ from bpf.verifier.api import KptrField, MapInfo
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
 from bpf.verifier.domain.bounds import s32
 from bpf.verifier.domain.scalar import with_fixed_offset
-from bpf.verifier.domain.state import S64_MIN, Value, known_zero
+from bpf.verifier.domain.state import S64_MIN, Reg, Value, known_zero
 from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
     MEM_ALLOC,
@@ -28,6 +28,7 @@ from bpf.verifier.domain.types import (
     NON_OWN_REF,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
+    PTR_TO_INSN,
     PTR_TO_MAP_KEY,
     PTR_TO_MAP_VALUE,
     PTR_TO_PACKET,
@@ -40,6 +41,8 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import BPF_MAX_VAR_OFF, Env, Rejected
 from bpf.verifier.lines.state import print_verifier_state
+
+JUMP_SIZE: Final = 8  # bytes of the address of an instruction
 
 
 def check_in_region(env: Env, regno: int, off: int, size: int, mem_size: int, zero_size_ok: bool) -> None:
@@ -108,11 +111,29 @@ def kptr_at(m: MapInfo, off: int) -> KptrField | None:
     return None
 
 
+def map_mem_size(m: MapInfo) -> int:
+    """Bytes behind a pointer to a value: of places in the program all their addresses."""
+    return m.value_size if m.jumps is None else m.max_entries * JUMP_SIZE
+
+
+def is_jump_table(v: Value) -> bool:
+    """It points to addresses of instructions."""
+    return v.type == PTR_TO_MAP_VALUE and v.map.jumps is not None
+
+
+def load_jump(env: Env, v: Value, off: int, size: int, reg: Reg) -> None:
+    """One of them becomes a place to jump to."""
+    if size != JUMP_SIZE:
+        env.reject(EACCES, f"Invalid read of {size} bytes from insn_array")
+    reg.value = v.with_type(PTR_TO_INSN)
+    reg.value.off = off
+
+
 def check_map_access(env: Env, regno: int, off: int, size: int, zero_size_ok: bool, *, direct: bool) -> None:
     """An access to a map value is inside and does not touch locks, timers or (except as such) kernel pointers."""
     v = env.regs[regno].value
     m = v.map
-    check_mem_region_access(env, regno, off, size, m.value_size, zero_size_ok)
+    check_mem_region_access(env, regno, off, size, map_mem_size(m), zero_size_ok)
     low, high = v.smin + off, v.umax + off + size
 
     def touches(field: int, width: int) -> bool:

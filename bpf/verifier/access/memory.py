@@ -20,7 +20,9 @@ from bpf.verifier.access.map_access import (
     check_map_access_type,
     check_map_kptr_access,
     check_mem_region_access,
+    is_jump_table,
     kptr_at,
+    load_jump,
     map_is_rdonly,
 )
 from bpf.verifier.access.precision import mark_chain_precision
@@ -120,7 +122,7 @@ def check_ptr_alignment(env: Env, v: Value, off: int, size: int, strict_once: bo
     """The access is aligned, where that is asked for; on the stack it always is."""
     if v.type == PTR_TO_ARENA:
         return
-    strict = env.strict_alignment or strict_once or v.type == PTR_TO_STACK
+    strict = env.strict_alignment or strict_once or v.type == PTR_TO_STACK or is_jump_table(v)
     if not strict or size == 1:
         return
     if env.rules.offsets_in_bounds:
@@ -171,6 +173,8 @@ def _access_map_value(env: Env, regno: int, off: int, size: int, access: int, va
     field = kptr_at(m, at) if not v.var_off[1] else None
     if field is not None:
         check_map_kptr_access(env, value_regno, insn, field)
+    elif access == READ and value_regno >= 0 and m.jumps is not None:
+        load_jump(env, v, off, size, env.regs[value_regno])
     elif access == READ and value_regno >= 0:
         if not v.var_off[1] and map_is_rdonly(m) and m.value_read is not None:
             # the value can never change: it is a constant of the program
@@ -405,24 +409,6 @@ def _access_map_ptr(env: Env, regno: int, off: int, size: int, access: int, valu
     loaded = btf_struct_access(env, env.vmlinux, type_id, off, size)
     if value_regno >= 0:
         _mark_btf_load(env, value_regno, loaded, env.vmlinux, loaded[2])
-
-
-# Pointers whose loads and stores are rewritten, each its own way.
-_REWRITTEN: Final = frozenset(
-    {PTR_TO_CTX, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK, PTR_TO_BTF_ID, PTR_TO_ARENA}
-)
-
-
-def note_pointer_type(env: Env, word: int, trust_may_differ: bool = False) -> None:
-    """An instruction is rewritten once, so it must see the same kind of pointer on all paths: save_aux_ptr_type()."""
-    aux = env.aux[env.insn_idx]
-    seen = aux.ptr_type
-    if seen == NOT_INIT:
-        aux.ptr_type = word
-    elif word != seen and (base_type(word) in _REWRITTEN or base_type(seen) in _REWRITTEN):
-        if not (trust_may_differ and base_type(word) == base_type(seen) == PTR_TO_BTF_ID):
-            env.reject(EINVAL, "same insn cannot be used with different pointers")
-        aux.ptr_type = PTR_TO_BTF_ID | PTR_UNTRUSTED  # a load that may fault will do for both
 
 
 _EXACT: Final = {

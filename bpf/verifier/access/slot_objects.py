@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from arch.abi.errno import EINVAL
-from bpf.verifier.access.regs import mark_not_init, mark_unknown
+from bpf.verifier.access.regs import forget_reg, mark_not_init
 from bpf.verifier.domain.bounds import s32, s64
 from bpf.verifier.domain.state import (
     BPF_REG_SIZE,
@@ -16,7 +16,6 @@ from bpf.verifier.domain.state import (
     REG_LIVE_WRITTEN,
     STACK_DYNPTR,
     FuncState,
-    Reg,
     StackSlot,
     Value,
 )
@@ -72,12 +71,16 @@ def forget_slot(env: Env, slot: StackSlot) -> None:
     slot.live |= REG_LIVE_WRITTEN
 
 
-def invalidate(env: Env, reg: Reg) -> None:
-    """What it pointed to is gone: mark_reg_invalid()."""
-    if env.allow_ptr_leaks:
-        mark_unknown(env, reg)
-    else:
-        mark_not_init(env, reg)
+def forget_slices(env: Env, number: int) -> None:
+    """The dynptr with this id is gone, and with it what points into its memory."""
+    for reg in env.cur.each_reg():
+        word = reg.value.type
+        if env.rules.dynptr_parents:
+            is_memory = base_type(word) == PTR_TO_MEM
+        else:
+            is_memory = word in (PTR_TO_MEM, PTR_TO_MEM | PTR_MAYBE_NULL)
+        if is_memory and reg.value.raw2 == number:
+            forget_reg(env, reg)
 
 
 def _is_shared(env: Env, reference: int) -> bool:
@@ -100,10 +103,6 @@ def destroy_if_dynptr(env: Env, frame: FuncState, spi: int) -> None:
     env.scratched_stack_slots |= 3 << spi - 1
     number = slot.value.id
     slot.kinds = frame.stack[spi - 1].kinds = INVALID_SLOT
-    for reg in env.cur.each_reg():
-        word = reg.value.type
-        is_memory = base_type(word) == PTR_TO_MEM if parents else word in (PTR_TO_MEM, PTR_TO_MEM | PTR_MAYBE_NULL)
-        if is_memory and reg.value.raw2 == number:
-            invalidate(env, reg)
+    forget_slices(env, number)
     forget_slot(env, slot)
     forget_slot(env, frame.stack[spi - 1])

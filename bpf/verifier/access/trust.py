@@ -31,7 +31,7 @@ from bpf.verifier.env import Env
 
 # struct that a pointer of another type is in the kernel: reg2btf_ids
 STRUCT_OF: Final = {PTR_TO_SOCKET: "sock", PTR_TO_SOCK_COMMON: "sock_common", PTR_TO_TCP_SOCK: "tcp_sock"}
-STRUCT_OF_6_5: Final = STRUCT_OF | {CONST_PTR_TO_MAP: "bpf_map"}
+STRUCT_OF_6_6: Final = STRUCT_OF | {CONST_PTR_TO_MAP: "bpf_map"}
 
 PASSES_RCU, PASSES_RCU_OR_NULL, PASSES_TRUST, PASSES_TRUST_OR_NULL = "rcu", "rcu_or_null", "trusted", "trusted_or_null"
 
@@ -109,7 +109,7 @@ def leave_rcu_section(env: Env) -> None:
 
 def struct_of(env: Env, word: int) -> str | None:
     """The kernel's struct behind a pointer that is none of a kernel struct by itself."""
-    table = STRUCT_OF_6_5 if env.rules.maps_are_structs else STRUCT_OF
+    table = STRUCT_OF_6_6 if env.rules.maps_are_structs else STRUCT_OF
     return table.get(base_type(word))
 
 

@@ -512,6 +512,8 @@ def _const_str(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: 
 def check_const_str(env: Env, v: Value, regno: int) -> None:
     """A string that nobody changes: check_reg_const_str()."""
     m = v.map
+    if m.jumps is not None:
+        env.reject(EACCES, f"R{regno} points to insn_array map which cannot be used as const string")
     if not map_is_rdonly(m):
         env.reject(EACCES, f"R{regno} does not point to a readonly map'")
     if v.var_off[1]:

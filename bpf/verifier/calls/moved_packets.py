@@ -8,7 +8,7 @@ from typing import Final
 from bpf import uapi
 from bpf.helpers.kfunc_rows import rows_of
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL, Insn
-from bpf.verifier.access.slot_objects import invalidate
+from bpf.verifier.access.regs import forget_reg
 from bpf.verifier.calls.exceptions import THROW
 from bpf.verifier.calls.kfuncs import kfunc_flags
 from bpf.verifier.domain.types import (
@@ -34,7 +34,7 @@ def forget_packet_pointers(env: Env) -> None:
         word = reg.value.type
         of_packet = base_type(word) == PTR_TO_MEM and word & (DYNPTR_TYPE_SKB | DYNPTR_TYPE_XDP | DYNPTR_TYPE_SKB_META)
         if word == PTR_TO_PACKET_END or base_type(word) in _ANY_PACKET or of_packet:
-            invalidate(env, reg)
+            forget_reg(env, reg)
 
 
 def helper_moves_packet(env: Env, func_id: int) -> bool:

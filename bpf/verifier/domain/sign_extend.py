@@ -11,7 +11,8 @@ from bpf.verifier.domain.state import Value
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, tnum_const, tnum_range
 
 
-def _signed(number: int, bits: int) -> int:
+def signed(number: int, bits: int) -> int:
+    """The low bits of a number, the highest of them its sign."""
     sign = 1 << bits - 1
     return ((number & (1 << bits) - 1) ^ sign) - sign
 
@@ -20,7 +21,7 @@ def _extended_range(low: int, high: int, bits: int) -> tuple[int, int] | None:
     """The range after extension; None if the low bits may be anything."""
     if low >> bits != high >> bits:
         return None
-    ends = _signed(low, bits), _signed(high, bits)
+    ends = signed(low, bits), signed(high, bits)
     low, high = min(ends), max(ends)
     return (low, high) if (low >= 0) == (high >= 0) else None
 
@@ -29,7 +30,7 @@ def extend64(v: Value, size: int) -> None:
     """To 64 bits."""
     bits = 8 * size
     if not v.var_off[1]:
-        v.set_known(_signed(v.var_off[0], bits) & U64_MAX)
+        v.set_known(signed(v.var_off[0], bits) & U64_MAX)
         return
     found = _extended_range(v.smin, v.smax, bits)
     if found is None:
@@ -49,7 +50,7 @@ def extend32(v: Value, size: int) -> None:
     """To 32 bits; what is above is the caller's to clear."""
     bits = 8 * size
     if not v.var_off[1]:
-        number = _signed(v.var_off[0], bits)
+        number = signed(v.var_off[0], bits)
         v.var_off = tnum_const(number & U64_MAX)
         v.s32_min = v.s32_max = number
         v.u32_min = v.u32_max = number & U32_MAX

@@ -57,6 +57,7 @@ from bpf.verifier.domain.types import (
     PTR_MAYBE_NULL,
     PTR_TO_ARENA,
     PTR_TO_FLOW_KEYS,
+    PTR_TO_INSN,
     PTR_TO_MAP_VALUE,
     PTR_TO_MEM,
     PTR_TO_PACKET,
@@ -84,7 +85,7 @@ from bpf.verifier.env import (
 from bpf.verifier.paths.mov import check_mov
 
 _NO_ARITHMETIC: Final = frozenset(
-    {PTR_TO_PACKET_END, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK}
+    {PTR_TO_INSN, PTR_TO_PACKET_END, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK}
 )
 _PACKET: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 _OF_NUMBERS: Final = {

@@ -37,11 +37,12 @@ from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.may_goto import MAY_GOTO
 
 _CALL: Final = BPF_JMP | BPF_CALL
+_INDIRECT: Final = BPF_JMP | BPF_JA | BPF_X
 NAMES: Final = (_CALL, BPF_LD_IMM64)  # what may name a function
 _SHAPING: Final = frozenset({BPF_LD, BPF_JMP, BPF_JMP32})  # classes that say something of a function's shape
-_PLAIN: Final = frozenset(range(256)).difference(
-    {BPF_LD_IMM64}, (code for code in range(256) if code & 7 in (BPF_JMP, BPF_JMP32))
-)  # opcodes of which each goes on to the next instruction
+_PLAIN: Final = frozenset(
+    code for code in range(256) if code & 7 not in _SHAPING
+)  # each goes on to the next instruction
 _EXPLORED: Final = bytes([EXPLORED])
 _FALLEN_THROUGH: Final = bytes([DISCOVERED | FALLTHROUGH])
 _LAST: Final = (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA)  # how a function may end
@@ -116,8 +117,13 @@ def check_subprogs(env: Env) -> None:
                 subprog.has_ld_abs |= insn.mode in (BPF_ABS, BPF_IND)
             else:
                 _note_tail_call(subprog, insn)
-                _check_jump_inside(env, i, insn, subprog.start, end)
+                if insn.op == BPF_EXIT:
+                    subprog.exit_idx = i
+                elif insn.code != _INDIRECT or not env.rules.indirect_jumps_named:
+                    _check_jump_inside(env, i, insn, subprog.start, end)
         last = env.insns[end - 1].code
+        if last == _INDIRECT and env.rules.indirect_jumps_named:
+            continue
         if last not in _LAST or (last == BPF_JMP32 | BPF_JA and not env.rules.jump_by_imm):
             env.reject(EINVAL, "last insn is not an exit or jmp")
 
@@ -213,12 +219,16 @@ class _Walk:
         if is_pseudo_func(insn):
             return self._visit_call(here, insn, True)
         if insn.cls not in (BPF_JMP, BPF_JMP32):
+            if insn.cls == BPF_LD and insn.mode in (BPF_ABS, BPF_IND):
+                self._note_hidden_exit(here)
             size = 2 if insn.code == BPF_LD_IMM64 and env.rules.wide_imm64_in_cfg else 1
             return self._push(here, here + size, FALLTHROUGH, False)
         op = insn.op
         if op == BPF_EXIT:
             return False
         if op == BPF_CALL:
+            if insn.imm == uapi.BPF_FUNC_tail_call and insn.src_reg == 0:
+                self._note_hidden_exit(here)
             kfunc = env.kfunc_name(insn)
             if calls_back_later(insn, kfunc):
                 # the callback is another path, which must find a checkpoint here
@@ -238,11 +248,7 @@ class _Walk:
 
     def _visit_goto(self, here: int, insn: Insn) -> bool:
         if insn.src_kind == BPF_X:
-            env = self.env
-            if not env.rules.indirect_jumps_named:
-                env.reject(EINVAL)
-            start = max(subprog.start for subprog in env.subprogs if subprog.start <= here)
-            env.reject(EINVAL, f"no jump tables found for subprog starting at {start}")
+            return self._visit_indirect(here)
         rules = self.env.rules
         target = here + (insn.imm if insn.cls == BPF_JMP32 and rules.jump_by_imm else insn.off) + 1
         if self._push(here, target, FALLTHROUGH, True):
@@ -252,6 +258,45 @@ class _Walk:
         if rules.prune_after_goto and here + 1 < len(self.env.insns):
             self.env.aux[here + 1].prune_point = True
         return False
+
+    def _visit_indirect(self, here: int) -> bool:
+        """visit_gotox_insn(): to any place of the function's tables."""
+        env, state = self.env, self.state
+        if not env.rules.indirect_jumps_named:
+            env.reject(EINVAL)
+        aux = env.aux[here]
+        if aux.jumps is None:
+            aux.jumps = self._jumps(here)
+        aux.prune_point = True
+        more = False
+        for there in aux.jumps:
+            env.aux[there].jmp_point = True
+            if not state[there]:
+                if len(self.stack) >= len(state):
+                    env.reject(E2BIG)
+                self.stack.append(there)
+                state[there] = DISCOVERED
+                more = True
+        return more
+
+    def _jumps(self, here: int) -> tuple[int, ...]:
+        """create_jt(): tables whose first place is in the function must be in it as a whole."""
+        env = self.env
+        number = env.function_of(here)
+        start, end = env.subprogs[number].start, env.subprogs[number + 1].start
+        tables = [table.places for table in env.jump_tables if start <= min(table.places) < end]
+        if not tables:
+            env.reject(EINVAL, f"no jump tables found for subprog starting at {start}")
+        places = sorted({place for table in tables for place in table})
+        if places[-1] >= end:
+            env.reject(EINVAL, f"jump table for insn {here} points outside of the subprog [{start},{end}]")
+        return tuple(places)
+
+    def _note_hidden_exit(self, here: int) -> None:
+        """visit_abnormal_return_insn(): a tail call, or a load from a packet that is too short, leaves the function."""
+        env = self.env
+        if env.rules.static_liveness:
+            env.aux[here].jumps = here + 1, env.subprogs[env.function_of(here)].exit_idx
 
     def _visit_call(self, here: int, insn: Insn, visit_callee: bool) -> bool:
         env = self.env

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, EPERM
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, EPERM, ERANGE
 from arch.abi.internal import READ, WRITE
-from arch.abi.limits import U64_MAX
+from arch.abi.limits import U32_MAX, U64_MAX
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,
@@ -41,8 +41,8 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.access.atomic import check_atomic
-from bpf.verifier.access.map_access import check_ptr_off_reg
-from bpf.verifier.access.memory import check_mem_access, note_pointer_type
+from bpf.verifier.access.map_access import JUMP_SIZE, check_ptr_off_reg
+from bpf.verifier.access.memory import check_mem_access
 from bpf.verifier.access.precision_by_frame import propagate
 from bpf.verifier.access.regs import (
     check_dst,
@@ -51,6 +51,7 @@ from bpf.verifier.access.regs import (
     mark_unknown,
     settle_bounds,
 )
+from bpf.verifier.access.rewritten import note_pointer_type
 from bpf.verifier.calls import graph
 from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
 from bpf.verifier.calls.exceptions import THROW
@@ -64,6 +65,7 @@ from bpf.verifier.domain.types import (
     PTR_TO_BTF_ID,
     PTR_TO_CTX,
     PTR_TO_FUNC,
+    PTR_TO_INSN,
     PTR_TO_MAP_VALUE,
     PTR_TO_MEM,
     base_type,
@@ -303,9 +305,33 @@ def _check_goto(env: Env, insn: Insn) -> None:
     wide = insn.cls == BPF_JMP or not env.rules.jump_by_imm
     if not env.rules.jump_by_imm and insn.cls == BPF_JMP32:
         env.reject(EINVAL, "BPF_JA uses reserved fields")
+    if insn.src_kind == BPF_X and env.rules.indirect_jumps_named:
+        _check_indirect_jump(env, insn)
+        return
     if insn.src_kind == BPF_X or insn.src_reg or insn.dst_reg or (insn.imm if wide else insn.off):
         env.reject(EINVAL, "BPF_JA uses reserved fields")
     env.insn_idx += (insn.off if wide else insn.imm) + 1
+
+
+def _check_indirect_jump(env: Env, insn: Insn) -> None:
+    """check_indirect_jump(): a path to each place that the register may lead to."""
+    regno, v = insn.dst_reg, env.regs[insn.dst_reg].value
+    if v.type != PTR_TO_INSN:
+        env.reject(EINVAL, f"R{regno} has type {env.type_name(v.type)}, expected PTR_TO_INSN")
+    table = v.map.jumps
+    assert table is not None
+    least, most = v.umin + v.off, v.umax + v.off
+    for name, number in (("umin", least), ("umax", most)):
+        if number > U32_MAX * JUMP_SIZE:
+            env.reject(ERANGE, f"the sum of R{regno} {name}_value {number} is too big")
+    first, last = least // JUMP_SIZE, most // JUMP_SIZE
+    if last >= v.map.max_entries:
+        where = f"[{first},{last}] max_entries {v.map.max_entries}"
+        env.reject(EINVAL, f"R{regno} points to outside of jump table: {where}")
+    *others, furthest = sorted(set(table.places[first : last + 1]))
+    for there in others:
+        env.push_stack(there, env.insn_idx, env.cur.speculative)
+    env.insn_idx = furthest
 
 
 # ---- the end of a path ----

@@ -45,7 +45,7 @@ from bpf.isa.insn import (
     BPF_LD_IMM64,
     BPF_LDX,
     BPF_LOAD_ACQ,
-    BPF_MEM,
+    BPF_MEMSX,
     BPF_MOV,
     BPF_PSEUDO_FUNC,
     BPF_PSEUDO_KFUNC_CALL,
@@ -64,6 +64,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.access.map_access import map_is_rdonly
+from bpf.verifier.domain.sign_extend import signed
 from bpf.verifier.env import Env
 from bpf.verifier.protos.choose import get_func_proto
 
@@ -118,6 +119,8 @@ class Graph:
             successors(insn, idx) if insn.cls in _JUMPS or insn.code == BPF_LD_IMM64 else (idx + 1,)
             for idx, insn in enumerate(env.insns)
         ]
+        for idx, jumps in [(idx, aux.jumps) for idx, aux in enumerate(env.aux) if aux.jumps is not None]:
+            self.following[idx] = jumps
         found = bytearray(len(env.insns))
         self.orders = [postorder(self.following, subprog.start, found) for subprog in env.subprogs[:-1]]
         # without a way back one look at each instruction, in such an order, tells all
@@ -151,9 +154,18 @@ def _constants_after(env: Env, idx: int, regs: Registers) -> Registers:
         out[:6] = [UNKNOWN] * 6
     elif class_ == BPF_LDX:
         out[insn.dst_reg] = _read_only_value(env, insn, regs[insn.src_reg])
-    elif class_ == BPF_STX and insn.mode == BPF_ATOMIC and insn.imm & BPF_FETCH:
+    elif class_ == BPF_STX and insn.mode == BPF_ATOMIC and insn.imm == BPF_LOAD_ACQ:
+        out[insn.dst_reg] = UNKNOWN
+    elif class_ == BPF_STX and insn.mode == BPF_ATOMIC and insn.imm & BPF_FETCH and insn.imm != BPF_STORE_REL:
         out[BPF_REG_0 if insn.imm == BPF_CMPXCHG else insn.src_reg] = UNKNOWN
     return out
+
+
+def _extended(known: Known, bits: int) -> Known:
+    """The low bits, sign-extended."""
+    if known.kind != "number" or bits not in (8, 16, 32):
+        return UNKNOWN
+    return Known("number", signed(known.number, bits) & U64_MAX)
 
 
 def _alu_result(insn: Insn, dst: Known, src: Known) -> Known:
@@ -161,7 +173,7 @@ def _alu_result(insn: Insn, dst: Known, src: Known) -> Known:
     imm = insn.imm & U64_MAX
     found = UNKNOWN
     if op == BPF_MOV:
-        found = Known("number", imm) if by_number else UNKNOWN if insn.off else src
+        found = Known("number", imm) if by_number else _extended(src, insn.off) if insn.off else src
     elif op in (BPF_ADD, BPF_SUB) and by_number and dst.kind in ("number", "value"):
         found = dst._replace(number=(dst.number + (insn.imm if op == BPF_ADD else -insn.imm)) & U64_MAX)
     elif op == BPF_AND:
@@ -192,12 +204,13 @@ def _loaded(env: Env, insn: Insn, idx: int) -> Known:
 
 def _read_only_value(env: Env, insn: Insn, base: Known) -> Known:
     """A load from a map that nobody changes any more."""
-    if base.kind != "value" or insn.mode != BPF_MEM:
+    if base.kind != "value":
         return UNKNOWN
     m, at, size = env.used_maps[base.map_index], base.number + insn.off, SIZE_BYTES[insn.size]
-    if not map_is_rdonly(m) or m.value_read is None or at < 0 or at + size > m.value_size:
+    if not map_is_rdonly(m) or m.value_read is None or m.jumps is not None or at < 0 or at + size > m.value_size:
         return UNKNOWN
-    return Known("number", m.value_read(at, size))
+    read = Known("number", m.value_read(at, size))
+    return _extended(read, 8 * size) if insn.mode == BPF_MEMSX else read
 
 
 def _join(old: Registers, new: Registers) -> bool:
@@ -251,10 +264,6 @@ def _constants(env: Env, following: list[tuple[int, ...]], orders: list[list[int
 # ---- branches that never run ----
 
 
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >> 63 else number
-
-
 _HOLDS: Final[dict[int, Callable[[int, int], bool]]] = {
     BPF_JEQ: lambda a, b: a == b,
     BPF_JNE: lambda a, b: a != b,
@@ -262,10 +271,10 @@ _HOLDS: Final[dict[int, Callable[[int, int], bool]]] = {
     BPF_JGE: lambda a, b: a >= b,
     BPF_JLT: lambda a, b: a < b,
     BPF_JLE: lambda a, b: a <= b,
-    BPF_JSGT: lambda a, b: _signed(a) > _signed(b),
-    BPF_JSGE: lambda a, b: _signed(a) >= _signed(b),
-    BPF_JSLT: lambda a, b: _signed(a) < _signed(b),
-    BPF_JSLE: lambda a, b: _signed(a) <= _signed(b),
+    BPF_JSGT: lambda a, b: signed(a, 64) > signed(b, 64),
+    BPF_JSGE: lambda a, b: signed(a, 64) >= signed(b, 64),
+    BPF_JSLT: lambda a, b: signed(a, 64) < signed(b, 64),
+    BPF_JSLE: lambda a, b: signed(a, 64) <= signed(b, 64),
     BPF_JSET: lambda a, b: bool(a & b),
 }
 

@@ -39,6 +39,7 @@ from bpf.isa.insn import (
 from bpf.isa.opcodes import opcodes
 from bpf.loader.core import Relocator
 from bpf.loader.errors import LoadError
+from bpf.maps.info import JumpTable
 from bpf.maps.types import row_of
 from bpf.verifier.api import MapInfo
 from bpf.verifier.context.btf_walk import is_any_enum, is_small_int, resolve_size, type_by_id
@@ -230,9 +231,20 @@ def _resolve(env: Env, i: int, insn: Insn) -> None:
         env.reject(EINVAL, "unrecognized bpf_ld_imm64 insn")
     m = _find_map(env, insn)
     check_map_prog_compatibility(env, m)
+    if m.jumps is not None and m.jumps not in env.jump_tables:
+        _use_jump_table(env, m.jumps)
     address = _value_address(env, i, m, high.imm & 0xFFFFFFFF) if value else m.address
     _set_address(env, i, address)
     _use_map(env, i, m)
+
+
+def _use_jump_table(env: Env, table: JumpTable) -> None:
+    """No other program uses it, and nobody changes it any more."""
+    try:
+        table.begin(env.insns)
+    except KernelError as refused:
+        env.reject(refused.errno, "Failed to properly initialize insn array")
+    env.jump_tables.append(table)
 
 
 def _set_address(env: Env, i: int, address: int) -> None:
@@ -262,7 +274,7 @@ def _value_address(env: Env, i: int, m: MapInfo, off: int) -> int:
     """Address of a byte in the only value of an array."""
     if off >= BPF_MAX_VAR_OFF and not env.rules.checked_before_walk:
         env.reject(EINVAL, f"direct value offset of {off} is not allowed")
-    if m.area is None and (m.map_type != uapi.BPF_MAP_TYPE_ARRAY or m.value_address is None):
+    if m.area is None and m.jumps is None and (m.map_type != uapi.BPF_MAP_TYPE_ARRAY or m.value_address is None):
         env.reject(EINVAL, "no direct value access support for this map type")
     text = f"invalid access to map value pointer, value_size={m.value_size} off={off}"
     if m.area is not None:
@@ -271,9 +283,9 @@ def _value_address(env: Env, i: int, m: MapInfo, off: int) -> int:
             env.reject(ERANGE, text)
         return start + off
     assert m.value_address is not None
-    if m.max_entries != 1:
+    if m.jumps is None and m.max_entries != 1:
         env.reject(ENOTSUPP, text)
-    if off >= m.value_size:
+    if m.jumps is None and off >= m.value_size:
         env.reject(EINVAL, text)
     try:
         address = m.value_address(off)

@@ -37,6 +37,7 @@ from bpf.verifier.domain.types import (
     NOT_INIT,
     PTR_TO_ARENA,
     PTR_TO_BUF,
+    PTR_TO_INSN,
     PTR_TO_MAP_KEY,
     PTR_TO_MAP_VALUE,
     PTR_TO_MEM,
@@ -149,6 +150,8 @@ def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, ids: _Ids, exact: Exactness) 
         return _packet_safe(old, cur, ids)
     if old.type == PTR_TO_ARENA:
         return True
+    if old.type == PTR_TO_INSN:
+        return same_head(old, cur) and range_within(old, cur)
     if base == PTR_TO_STACK and old.frameno != cur.frameno:
         return False
     return base == NOT_INIT or _regs_exact(old, cur, ids)

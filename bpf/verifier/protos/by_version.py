@@ -49,6 +49,7 @@ GIVEN = (
     Given("get_netns_cookie", "cg_sockopt", "5.15", commit="f1248dee954c"),
     Given("setsockopt getsockopt", "cg_sockopt", "5.15", commit="2c531639deb5"),
     Given("setsockopt getsockopt", "tracing_prog", "5.15", commit="3cee6fb8e69e"),
+    Given("setsockopt getsockopt", "bpf_tcp_ca_get", "5.15", commit="eb18b49ea758"),
     Given("get_current_pid_tgid get_current_comm get_cgroup_classid get_current_ancestor_cgroup_id", CURRENT, "6.1", commit="bed89185af0d"),
     Given("strtol strtoul", OTHERS_WITH_STRTOL, "6.1", commit="8a67f2de9b1d"),
     Given("skb_pull_data", "lwt_seg6local", until="6.1"),

@@ -26,6 +26,7 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
+from bpf.maps.info import GONE
 from bpf.verifier.env import Env, InsnAux, SubprogInfo, _wide_operands
 
 BPF_STX_CLASS = 3
@@ -120,6 +121,8 @@ def patch_insns(env: Env, patches: Patches) -> None:
     env.insns, env.aux = insns, aux
     for subprog in env.subprogs:
         subprog.start = place[subprog.start]
+    for table in env.jump_tables:
+        table.places = [there if there == GONE else place[there] for there in table.places]
     env.line_info = [(place[row[0]], *row[1:]) for row in env.line_info]
 
 
@@ -148,6 +151,8 @@ def remove_insns(env: Env, doomed: Sequence[bool]) -> None:
         moved = _retarget(env.insns[old], old, place[old], place)
         assert moved is not None  # jumps only become shorter
         insns.append(moved)
+    for table in env.jump_tables:
+        table.places = [GONE if there == GONE or doomed[there] else place[there] for there in table.places]
     _move_line_info(env, doomed, place)
     env.insns, env.aux = insns, [env.aux[i] for i in kept]
     _move_subprogs(env, doomed, place)
