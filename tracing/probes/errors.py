@@ -61,7 +61,7 @@ MESSAGES: Mapping[str, str] = {
     "BAD_BTF_TID": "Failed to get BTF type info.",
     "BAD_TYPE4STR": "This type does not fit for string.",
     "NO_RETVAL": "This function returns 'void' type",
-    "MAXACT_NO_FPROBE": "Maxactive is only for function exit",
+    "BAD_MAXACT_TYPE": "Maxactive is only for function exit",
     "BAD_TP_NAME": "Invalid character in tracepoint name",
     "NO_TRACEPOINT": "Tracepoint is not found",
     "NEED_STRING_TYPE": "$comm and immediate-string only accepts string type",

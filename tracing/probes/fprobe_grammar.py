@@ -44,7 +44,7 @@ def create_fprobe(table: ProbeTable, argv: list[str]) -> None:
     command.index = 1
     symbol, is_return = parse_symbol(command, argv, at_tracepoint)
     command.index = 0
-    maxactive = parse_maxactive(command, head, colon, is_return, "MAXACT_NO_FPROBE")
+    maxactive = parse_maxactive(command, head, colon, is_return)
     group, event = "tracepoints" if at_tracepoint else "fprobes", None
     if colon >= 0:
         group, event = command.parse_name(head[colon + 1 :], colon + 1, group)

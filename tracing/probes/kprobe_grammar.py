@@ -30,7 +30,7 @@ def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
     command = Command(table.board, "trace_kprobe", argv)
     colon = head.find(":", 1)
     event_text = head[colon + 1 :] if colon >= 0 else None
-    maxactive = parse_maxactive(command, head, colon, is_return, "MAXACT_NO_KPROBE")
+    maxactive = parse_maxactive(command, head, colon, is_return)
     symbol, offset, addr = "", 0, 0
     on_entry = False
     try:
@@ -73,12 +73,12 @@ def check_symbol(table: ProbeTable, command: Command, symbol: str) -> None:
         raise command.fail("BAD_PROBE_ADDR", 0, EINVAL if by_parser else ENOENT) from None
 
 
-def parse_maxactive(command: Command, head: str, colon: int, is_return: bool, not_here: str) -> int:
-    """rN, fN: how many calls may be under way, at most 4096; 0 where it is not given.  `not_here` is said of an entry."""
+def parse_maxactive(command: Command, head: str, colon: int, is_return: bool) -> int:
+    """rN, fN: how many calls may be under way, at most 4096; 0 where it is not given."""
     if not head[1:2].isdigit():
         return 0
     if not is_return:
-        raise command.fail(not_here, 1)
+        raise command.fail("BAD_MAXACT_TYPE" if command.board.features.fprobe_events else "MAXACT_NO_KPROBE", 1)
     number = head[1:colon] if colon >= 0 else head[1:]
     try:
         value = kstrto(number, 0, 32, False) if len(number) < MAX_EVENT_NAME_LEN else 0

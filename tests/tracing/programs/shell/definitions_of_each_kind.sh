@@ -20,6 +20,10 @@ p nosuchfn
 p nosuchmod:vfs_read
 r5 vfs_read
 r99999 vfs_read
+p5:five vfs_read
+r0 vfs_read
+r-1 vfs_read
+r1x vfs_read
 rx vfs_read
 p:x vfs_read arg1=$arg1
 p:x vfs_read $arg99
