@@ -18,7 +18,15 @@ from arch.abi.userfaultfd import (
     IOCTLS_OF_API,
     IOCTLS_OF_RANGE,
     UFFD_API,
+    UFFD_EVENT_FORK,
     UFFD_EVENT_PAGEFAULT,
+    UFFD_EVENT_REMAP,
+    UFFD_EVENT_REMOVE,
+    UFFD_EVENT_UNMAP,
+    UFFD_FEATURE_EVENT_FORK,
+    UFFD_FEATURE_EVENT_REMAP,
+    UFFD_FEATURE_EVENT_REMOVE,
+    UFFD_FEATURE_EVENT_UNMAP,
     UFFD_FEATURE_EXACT_ADDRESS,
     UFFD_FEATURE_SIGBUS,
     UFFD_FEATURE_THREAD_ID,
@@ -46,7 +54,7 @@ from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.kernel.areas import Vma
-from simkernel.kernel.face import Body
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import WaitQueue
@@ -64,6 +72,29 @@ class Fault:
         self.over = False
 
 
+class Event:
+    """struct userfaultfd_wait_queue of something that has become of an area."""
+
+    def __init__(self, context: Context, kind: int, words: tuple[int, int, int], child: Context | None = None) -> None:
+        self.context, self.kind, self.words, self.child = context, kind, words, child
+        self.queue = WaitQueue("event_wqh")
+        self.over = False
+
+    def wait(self) -> Steps[None]:
+        """userfaultfd_event_wait_completion(); who is killed tells nothing more, and of a child nobody hears."""
+        while not self.over:
+            if (yield self.context.k.wait(self.queue, killable=True, interruptible=False)) < 0:
+                self.read()
+                if self.child is not None:
+                    self.child.release()
+
+    def read(self) -> None:
+        """userfaultfd_event_complete(): who brought it about goes on."""
+        self.context.events.remove(self)
+        self.over = True
+        self.context.k.wake_up(self.queue, 0)
+
+
 class Context:
     """struct userfaultfd_ctx."""
 
@@ -73,7 +104,64 @@ class Context:
         self.pending: list[Fault] = []  # that nobody has read
         self.told: list[Fault] = []
         self.wait = WaitQueue("fd_wqh")
+        self.events: list[Event] = []  # that nobody has read: who did that waits
         self.released = False
+
+    @property
+    def changing(self) -> bool:
+        """mmap_changing."""
+        return bool(self.events)
+
+    def _tell(self, feature: int, kind: int, *words: int, child: Context | None = None) -> Event | None:
+        if not (self.features or 0) & feature or self.released:
+            return None
+        first, second, third = (*words, 0, 0, 0)[:3]
+        event = Event(self, kind, (first, second, third), child)
+        self.events.append(event)
+        self.k.wake_up(self.wait, 0)
+        return event
+
+    def dup_userfaultfd(self, mm: object) -> tuple[Context, Event] | None:
+        """A child's areas get a watcher of their own."""
+        assert isinstance(mm, Mm)
+        child = Context(self.k, mm, self.flags)
+        child.features = self.features
+        event = self._tell(UFFD_FEATURE_EVENT_FORK, UFFD_EVENT_FORK, child=child)
+        return (child, event) if event is not None else None
+
+    def mremap_userfaultfd(self, start: int, to: int, length: int) -> Event | None:
+        """An area has moved."""
+        return self._tell(UFFD_FEATURE_EVENT_REMAP, UFFD_EVENT_REMAP, start, to, length)
+
+    def userfaultfd_remove(self, start: int, end: int) -> Event | None:
+        """Pages will be dropped."""
+        return self._tell(UFFD_FEATURE_EVENT_REMOVE, UFFD_EVENT_REMOVE, start, end)
+
+    def userfaultfd_unmap(self, start: int, end: int) -> Event | None:
+        """Areas in this range are gone."""
+        return self._tell(UFFD_FEATURE_EVENT_UNMAP, UFFD_EVENT_UNMAP, start, end)
+
+    def event_message(self, event: Event, fd: int) -> bytes:
+        """struct uffd_msg."""
+        order = "<" if self.k.mem.byteorder == "little" else ">"
+        words = (
+            struct.pack(order + "I20x", fd)
+            if event.kind == UFFD_EVENT_FORK
+            else struct.pack(order + "3Q", *event.words)
+        )
+        return struct.pack(order + "B7x", event.kind) + words
+
+    def release(self) -> None:
+        """userfaultfd_release(): nobody brings pages any more, whoever waits goes on."""
+        self.released = True
+        for vma in self.areas():
+            vma.userfault, vma.watcher = 0, None
+            protect(self.mm, vma.start, vma.end, False)
+        self.wake(0, 1 << 64)
+        for event in list(self.events):
+            event.read()
+            if event.child is not None:
+                event.child.release()
 
     def closed(self) -> None:
         """An area went."""
@@ -161,6 +249,20 @@ def userfaultfd_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: in
         return -EINVAL
     done = 0
     while count - done >= UFFD_MSG_SIZE:
+        if not context.pending and context.events:
+            event, fd = context.events[0], -1
+            if event.child is not None:  # resolve_userfault_fork()
+                fd = k.vfs.anon_inode_getfd(
+                    k,
+                    "[userfaultfd]",
+                    USERFAULTFD_FOPS,
+                    event.child,
+                    O_RDONLY | context.flags & (O_CLOEXEC | O_NONBLOCK),
+                )
+            k.usercopy.copy_to_user(buf + done, context.event_message(event, fd))
+            event.read()
+            done += UFFD_MSG_SIZE
+            continue
         if not context.pending:
             if done:
                 return done
@@ -184,17 +286,13 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
         queues.append(context.wait)
     if context.features is None or not file.f_flags & O_NONBLOCK:
         return POLLERR
-    return POLLIN if context.pending else 0
+    return POLLIN if context.pending or context.events else 0
 
 
 def _release(k: FsKernel, file: File) -> None:
     """Nobody brings pages any more: whoever waits goes on."""
     context: Context = file.private_data
-    context.released = True
-    for vma in context.areas():
-        vma.userfault, vma.watcher = 0, None
-        protect(context.mm, vma.start, vma.end, False)
-    context.wake(0, 1 << 64)
+    context.release()
 
 
 def _fdinfo(k: FsKernel, file: File) -> str:
@@ -218,6 +316,9 @@ def _api(k: FsKernel, context: Context, arg: int) -> int:
     if context.features is not None or api != UFFD_API or features & ~FEATURES:
         k.usercopy.copy_to_user(arg, bytes(24))
         return -EINVAL
+    if features & UFFD_FEATURE_EVENT_FORK and not k.capable(CAP_SYS_PTRACE):
+        k.usercopy.copy_to_user(arg, bytes(24))
+        return -EPERM
     order = "<" if k.mem.byteorder == "little" else ">"
     k.usercopy.copy_to_user(arg, struct.pack(order + "3Q", UFFD_API, FEATURES, IOCTLS_OF_API))
     context.features = features
@@ -302,6 +403,8 @@ def _wake(k: FsKernel, context: Context, arg: int) -> int:
 def _fill(context: Context, dst: int, length: int, data: Callable[[int], bytes | None], wp: bool) -> int:
     """mcopy_atomic(): bring pages; bytes that were, or why the first was not.  ENOENT, EEXIST, EFAULT."""
     mm, k = context.mm, context.k
+    if context.changing:
+        return -EAGAIN
     vma = mm.find(dst)
     if vma is None or dst + length > vma.end or vma.watcher is None:
         return -ENOENT
@@ -370,6 +473,8 @@ def _writeprotect(k: FsKernel, context: Context, arg: int) -> int:
     on, quiet = bool(mode & UFFDIO_WRITEPROTECT_MODE_WP), bool(mode & UFFDIO_WRITEPROTECT_MODE_DONTWAKE)
     if mode & ~(UFFDIO_WRITEPROTECT_MODE_WP | UFFDIO_WRITEPROTECT_MODE_DONTWAKE) or (on and quiet):
         return -EINVAL
+    if context.changing:
+        return -EAGAIN
     vma = context.mm.find(start)
     if vma is None or start + length > vma.end or vma.watcher is None or not vma.userfault & VM_UFFD_WP:
         return -ENOENT

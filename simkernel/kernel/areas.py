@@ -22,6 +22,7 @@ from arch.abi.mman import (
 from arch.errors import Poisoned
 from arch.memory import PhysicalMemory
 from arch.records import dataclass
+from simkernel.kernel.watching import Watcher
 
 # include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
 VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
@@ -403,7 +404,7 @@ class Vma:
         )  # VM_ACCOUNT; stays when it is no longer writable
         self.policy = NO_POLICY  # vm_policy: calls/mempolicy.py
         self.userfault = 0  # VM_UFFD_*: which faults user space looks after (userfault.py)
-        self.watcher: object = None  # who that is
+        self.watcher: Watcher | None = None  # who that is
         self.soft_dirty = True  # VM_SOFTDIRTY: new since somebody cleared /proc/PID/clear_refs
         self.secret = False  # vma_is_secretmem(): nobody gets its pages but by mapping them
         self.addr = 0

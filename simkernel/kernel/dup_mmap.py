@@ -9,6 +9,7 @@ from simkernel.kernel.anon_vma import anon_vma_fork
 from simkernel.kernel.areas import VM_WIPEONFORK, VMA_SIZE, SharedAnonymous, Vma
 from simkernel.kernel.broken_pages import poison
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.watching import Watcher, tell
 
 COPIED = (
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end", "env_start",
@@ -34,6 +35,17 @@ def _copy_pinned(new: Mm) -> None:
             frames.put_page(phys)
 
 
+def _watch(old: Mm, new: Mm, copy: Vma, watcher: Watcher, watchers: dict[Watcher, Watcher | None]) -> None:
+    """dup_userfaultfd(): the child's area is watched if its watcher wants to hear of children."""
+    if watcher not in watchers:
+        made = watcher.dup_userfaultfd(new)
+        watchers[watcher] = made[0] if made is not None else None
+        tell(old.told, made[1] if made is not None else None)
+    copy.watcher = watchers[watcher]
+    if copy.watcher is None:
+        copy.userfault = 0
+
+
 def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
     """The child's copy; private pages are shared until written.  KernelError(ENOMEM), and nothing has changed."""
     old.home.charge(VMA_SIZE * sum(1 for vma in old.vmas if not vma.dontfork))
@@ -43,12 +55,15 @@ def dup_mmap(old: Mm, space: AddressSpace) -> Mm:
     if new.exe_file is not None:
         new.exe_file.get()
     get = old.home.frames.get_page
+    watchers: dict[Watcher, Watcher | None] = {}
     large = set()  # where areas begin that are looked for from the pages' side
     for vma in old.vmas:
         if vma.dontfork:
             continue
         copy = vma.clone(vma.start, vma.end)
-        copy.locked, copy.userfault, copy.watcher = 0, 0, None
+        copy.locked = 0
+        if copy.watcher is not None:
+            _watch(old, new, copy, copy.watcher, watchers)
         anon_vma_fork(old, vma, copy)
         new.vmas.append(copy)
         new.starts.append(copy.start)

@@ -46,6 +46,7 @@ from simkernel.kernel.broken_pages import forget
 from simkernel.kernel.fault_around import PTE_OF_PROT, map_around
 from simkernel.kernel.unmapped_area import PlaceRules, get_unmapped_area
 from simkernel.kernel.userfault import reason
+from simkernel.kernel.watching import Told, tell_unmapped
 
 STACK_GUARD, STACK_LIMIT = 256 * PAGE_SIZE, 8 << 20
 
@@ -99,22 +100,20 @@ class Mm(MmSlots):
         self.starts: list[int] = []
         self.pages: dict[int, int] = {}  # page address -> physical address
         self.users, self.addr = 1, 0
-        self.start_code = self.end_code = self.start_data = self.end_data = 0
-        self.start_brk = self.brk = self.start_stack = 0
+        self.start_code = self.end_code = self.start_data = self.end_data = self.start_brk = self.brk = 0
+        self.start_stack = self.rss_peak = self.vdso = self.ksm_merging_pages = self.ksm_rmap_items = 0
         self.arg_start = self.arg_end = self.env_start = self.env_end = 0
         self.auxv = b""
         self.exe_file: MappedFile | None = None
         self.mmap_base = home.layout.mmap_base
-        self.rss_peak = self.vdso = 0
         self.uprobes: object = None
         self.ioctx_table: dict[int, object] = {}  # contexts of asynchronous I/O: simkernel/fs/aio.py
         self.dumpable, self.dump_filter = 1, 0x33  # SUID_DUMP_*, and what a core holds: MMF_DUMP_* from bit 0
         self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
         self.sealed: tuple[tuple[int, int], ...] = ()  # (start, end) of mseal(2)
-        self.lock_future = False  # mlockall(MCL_FUTURE)
-        self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
-        self.ksm_merging_pages = self.ksm_rmap_items = 0
+        self.lock_future = self.thp_disabled = False  # mlockall(MCL_FUTURE); PR_SET_THP_DISABLE, which is only kept
         self.poisoned: set[int] = set()  # pages that are broken: memory_failure.py
+        self.told: list[Told] = []  # what watchers of its areas have yet to read: watching.py
         self.userfault_wp: set[int] = set()  # pages whose writes user space is told of first: userfault.py
         self.soft_dirty: set[int] | None = None  # pages written since clear_refs; None while nobody asked
         self._no_gap = (1 << 64, 0)  # (size, address): no hole of this size lies between there and mmap_base
@@ -529,6 +528,7 @@ class Mm(MmSlots):
             self.check_count()
         self.split_at(addr)
         self.split_at(end)
+        tell_unmapped(self.told, (vma.watcher for vma in self.overlaps(addr, end)), addr, end)
         for vma in self.overlaps(addr, end):
             self.home.munmap_notify(self, vma.start, vma.end)
             self.unmap_pages(vma.start, vma.end)

@@ -12,6 +12,7 @@ from simkernel.kernel.anon_vma import anon_vma_prepare
 from simkernel.kernel.areas import Vma, page_up
 from simkernel.kernel.broken_pages import poison
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.watching import tell
 
 
 def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int) -> int:
@@ -102,6 +103,11 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
             mm.soft_dirty.add(new + page - old)
     for page in [page for page in mm.poisoned if old <= page < old + min(old_size, new_size)]:
         poison(mm, new + page - old)
+    if moved.watcher is not None:
+        told = moved.watcher.mremap_userfaultfd(old, new, old_size)
+        if told is None:
+            moved.userfault, moved.watcher = 0, None
+        tell(mm.told, told)
     if not keep:
         mm.unmap(old, old_size)
     if moved.file is None and not moved.shared:

@@ -59,6 +59,7 @@ from simkernel.kernel.task import (
     WaitQueue,
 )
 from simkernel.kernel.user_namespace import ns_capable
+from simkernel.kernel.watching import wait_for
 
 CLONE_ARGS_SIZE, MAX_PID_NS_LEVEL = 88, 32
 
@@ -379,7 +380,7 @@ def copy_signal(k: KernelFace, flags: int, tsk: int) -> int:
 @kernel_function(
     "int copy_mm(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c", inlined=True
 )
-def copy_mm(k: KernelFace, flags: int, tsk: int) -> int:
+def copy_mm(k: KernelFace, flags: int, tsk: int) -> Body:
     """The address space: shared with CLONE_VM, else a copy whose pages are copied on write.  ENOMEM."""
     child, parent = k.tasks.at(tsk), k.current
     if parent.mm is None:
@@ -391,6 +392,7 @@ def copy_mm(k: KernelFace, flags: int, tsk: int) -> int:
     else:
         enough_for_copy(k, parent.mm)
         mm = k.mm.dup(parent.mm)
+        yield from wait_for(parent.mm.told)
         k.mm.assign(child, mm)
         k.mirror.store_mm(mm)
         k.mirror.store_mm_owner(child)

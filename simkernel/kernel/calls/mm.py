@@ -47,6 +47,7 @@ from simkernel.kernel.mprotect import protect as change_rights
 from simkernel.kernel.mremap import remap, remap_pages
 from simkernel.kernel.security import ask, ask_mmap
 from simkernel.kernel.unmapped_area import get_unmapped_area
+from simkernel.kernel.watching import tell, wait_for
 
 GROWS = PROT_GROWSDOWN | PROT_GROWSUP
 NO_PKEY = -1
@@ -120,6 +121,8 @@ def sys_brk(k: KernelFace, brk: int) -> Body:
         except KernelError:
             return mm.brk
     value: int = yield from under_mmap_lock(k, lambda: mm.set_brk(brk))
+    if mm.told:
+        yield from wait_for(mm.told)
     k.mirror.set_field(mm.addr, "mm_struct", "brk", value)
     return value
 
@@ -231,8 +234,12 @@ def _mmap(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int,
     if file is not None and flags & MAP_HUGETLB:
         raise KernelError(EINVAL, "none of hugetlbfs")
     k.mm.mapping_file = file
+    mm = k.current.mm
     address = file.addr if file is not None else 0
-    return (yield k.call("vm_mmap_pgoff", address, addr, length, prot, flags, pgoff))
+    ret: int = yield k.call("vm_mmap_pgoff", address, addr, length, prot, flags, pgoff)
+    if mm is not None and mm.told:
+        yield from wait_for(mm.told)
+    return ret
 
 
 @syscall(
@@ -273,7 +280,10 @@ def sys_munmap(k: KernelFace, addr: int, length: int) -> Body:
     mm = current_mm(k)
     if addr % PAGE_SIZE == 0:
         refuse_sealed(mm, addr, length)
-    return (yield from under_mmap_lock(k, lambda: mm.unmap(addr, length)))
+    ret: int = yield from under_mmap_lock(k, lambda: mm.unmap(addr, length))
+    if mm.told:
+        yield from wait_for(mm.told)
+    return ret
 
 
 @syscall("mprotect", "unsigned long start, size_t len, unsigned long prot", source="mm/mprotect.c")
@@ -358,7 +368,10 @@ def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int,
         may_expand(k, mm, more, grows.account)
         if grows.account:
             enough_memory(k, more)
-    return (yield from under_mmap_lock(k, lambda: remap(mm, addr, old_len, new_len, flags, new_addr)))
+    ret: int = yield from under_mmap_lock(k, lambda: remap(mm, addr, old_len, new_len, flags, new_addr))
+    if mm.told:
+        yield from wait_for(mm.told)
+    return ret
 
 
 @syscall(
@@ -376,6 +389,7 @@ def sys_remap_file_pages(k: KernelFace, start: int, size: int, prot: int, pgoff:
     return (yield from under_mmap_lock(k, lambda: remap_pages(mm, start, size, pgoff)))
 
 
+DROPPING = (MADV_DONTNEED, MADV_FREE, MADV_DONTNEED_LOCKED)  # pages of which watchers hear before
 DISCARDS = (MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_DONTFORK, MADV_WIPEONFORK, MADV_DONTNEED_LOCKED)
 
 
@@ -392,6 +406,14 @@ def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> Body:
         for vma in mm.overlaps(start, end):
             if vma.file is None and not vma.prot & PROT_WRITE:  # what could not be written is not to be emptied
                 refuse_sealed(mm, max(start, vma.start), min(end, vma.end) - max(start, vma.start))
+    if behavior in DROPPING and not start % PAGE_SIZE:
+        for vma in mm.overlaps(start, start + page_up(length)):
+            if vma.watcher is not None and not vma.locked:
+                tell(
+                    mm.told,
+                    vma.watcher.userfaultfd_remove(max(start, vma.start), min(start + page_up(length), vma.end)),
+                )
+        yield from wait_for(mm.told)
     do_madvise(mm, start, length, behavior, k.arch.word)
     return 0
 
