@@ -72,7 +72,7 @@ no cost where there is none.
     Section("eBPF", """
 A program is interpreted until it has run 400 times or has worked for a while; then it becomes host code, and gives the same bytes. The verifier can be
 installed as machine code (`SIMKERNEL_COMPILED=1 pip install .`). The same C, for BPF and compiled here, and by gcc for the host: what is dearer here is that each
-access is checked, which shows where there is nothing else to wait for. Maps that forget what is old are updated by Python, and so are new elements of maps per CPU.
+access is checked, which shows where there is nothing else to wait for. New elements of maps per CPU are made by Python.
 """, ("bpf_speed", "native_programs", "verifier_steps", "loader_objects")),
     Section("The debugger", """
 Real time, on a machine of 256 MiB.

@@ -110,6 +110,8 @@ class HashMap(BpfMap):
     lru = False
     in_place = False  # a value that is there is written over, always
     changes = "htab_update_bytes"  # the native function that gives a key its value
+    word_count = htab.HTAB_WORDS
+    library = staticmethod(htab.library)  # the native functions of this kind of map
     natives: ClassVar[dict[str, str]] = {
         "lookup": "htab_lookup",
         "element": "htab_find",
@@ -165,19 +167,14 @@ class HashMap(BpfMap):
         buckets = self.allocate(self.n_buckets * 8, 8)
         self._keys = self.allocate(self.key_size)
         self._values = self.allocate(self.stored_size)
-        self.words = (ctypes.c_uint64 * htab.HTAB_WORDS)(
+        self.words = (ctypes.c_uint64 * self.word_count)(
             buckets, self.n_buckets - 1, self.key_size, self.value_size, self.value_at, self.max_entries, 0, 0,
             self.hashrnd, round_up(self.value_size, 8), self.classic, self._keys, self._values,
             0, NO_LIMIT if self.prealloc else MOST_SPARE,
         )  # fmt: skip
         self._buckets = buckets
-        library = htab.library(self.mem.byteorder == "big")
-        block = self.host.block
-        self._library = library
-
-        def bound(name: str) -> Callable[..., int]:
-            return partial(library.builtin(name, block), self.native_words)
-
+        self._library = self.library(self.mem.byteorder == "big")
+        bound = self._bound
         self._first = bound("htab_first")
         self._find, self._unlink = bound("htab_find_bytes"), bound("htab_unlink_bytes")
         self._after, self._link = bound("htab_after"), bound("htab_link")
@@ -185,6 +182,10 @@ class HashMap(BpfMap):
         self._native_update = bound(self.changes)
         self.locked_by: set[int] = set()  # CPUs that are within a change of which somebody is told (functions.py)
         self._owned: list[int] = []  # the elements of a preallocated map, in use or not
+
+    def _bound(self, name: str) -> Callable[..., int]:
+        """A native function with this map's words."""
+        return partial(self._library.builtin(name, self.host.block), self.native_words)
 
     @property
     def native_words(self) -> int:

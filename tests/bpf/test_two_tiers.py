@@ -1,13 +1,18 @@
 """Random programs of all types give the same by Python and by machine code: tests/bpf/two_tiers.py."""
 
+from contextlib import suppress
+
 import pytest
 
+from arch.errors import KernelError
 from arch.native import Word
 from arch.native.handler import Tier
 from bpf.core.load import LoadAttr, prog_load
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
+from bpf.maps.lru_hash import LruHashMap
 from bpf.testing.host import TestHost
+from bpf.uapi import BPF_F_NO_COMMON_LRU
 from tests.bpf.two_tiers import ARCHS, elements, main
 
 
@@ -72,3 +77,31 @@ def test_updates_of_hash_maps(arch: str, kind: int) -> None:
         assert (prog.native is not None) == (tier is Tier.NATIVE)
     assert told[0] == told[1]
     assert len(told[0][1]) == 4 or kind > 5  # three elements and the end; the others have made room
+
+
+@pytest.mark.parametrize("flags", [0, BPF_F_NO_COMMON_LRU])
+def test_a_map_that_makes_room_is_updated_without_python(flags: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once it has its elements; what stays is what stays when Python asks for the same."""
+
+    def map_of(host: TestHost) -> LruHashMap:
+        table = host.bpf.new_map(MapAttr(9, 4, 12, 3, flags))
+        assert isinstance(table, LruHashMap)
+        return table
+
+    host = TestHost("6.1")
+    host.bpf.tier = Tier.NATIVE
+    table, twin = map_of(host), map_of(host)
+    table.get_user()
+    host.bpf.publish_map(table)
+    fd = host.fd_install(table, "bpf-map")
+    _, prog = prog_load(host.bpf, LoadAttr(1, assemble(UPDATES, {"table": fd}), license="GPL"))
+    assert prog is not None
+    prog.run64(0)
+    with monkeypatch.context() as patched:
+        patched.setattr(LruHashMap, "update", None)
+        prog.run64(0)
+    for turn in (*range(64), *range(64)):
+        with suppress(KernelError):
+            value = turn.to_bytes(8, "little") + turn.to_bytes(4, "little")
+            twin.update((turn & 3).to_bytes(4, "little"), value, turn >> 2 & 7)
+    assert sorted(elements(table)[:-1]) == sorted(elements(twin)[:-1])  # each hashes by a number of its own
