@@ -13,7 +13,6 @@ from arch.abi.errno import EINVAL, ENOSPC, ENOTSUPP
 from arch.garbage import unsearched
 from bpf import uapi
 from bpf.verifier import older
-from bpf.verifier.access.back_steps import back_steps
 from bpf.verifier.access.fastcall import mark_patterns, remove_pairs
 from bpf.verifier.access.regs import mark_unknown
 from bpf.verifier.api import Verdict, VerifyRequest
@@ -124,7 +123,6 @@ def _check(env: Env) -> None:
     if env.rules.calls_keep_registers:
         mark_patterns(env)
     env.decode()
-    env.back_steps = back_steps(env.insns, env.rules.stack_in_history)
     _check_paths(env)
     if env.fastcalls:
         remove_pairs(env)

@@ -24,6 +24,7 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
+from bpf.verifier.env import Env
 
 # How an instruction changes the masks on the way back: (kind, bit of destination, bit of source)
 BackStep = tuple[int, int, int]
@@ -51,6 +52,13 @@ def back_steps(insns: list[Insn], by_frame: bool) -> list[BackStep]:
             step = known[key] = _back_step(insn, by_frame)
         steps.append(step)
     return steps
+
+
+def steps_of(env: Env) -> list[BackStep]:
+    """Of the program that is walked, worked out when a path goes back for the first time."""
+    if not env.back_steps:
+        env.back_steps = back_steps(env.insns, env.rules.stack_in_history)
+    return env.back_steps
 
 
 def _back_step(insn: Insn, by_frame: bool) -> BackStep:

@@ -34,7 +34,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.access import precision_by_frame
-from bpf.verifier.access.back_steps import ADD_SOURCE, FROM_SOURCE, OTHER_STEP
+from bpf.verifier.access.back_steps import ADD_SOURCE, FROM_SOURCE, OTHER_STEP, steps_of
 from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import BPF_MAIN_FUNC, BPF_REG_SIZE, FuncState, VerifierState
 from bpf.verifier.domain.types import SCALAR_VALUE
@@ -248,7 +248,7 @@ def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, ski
     history = len(jumps)
     known_left = known[1] if known is not None and known[0] is jumps else -1
     first = state.first_insn_idx
-    steps = env.back_steps
+    steps = steps_of(env)
     count = len(steps)
     regs, slots = masks.regs, masks.slots
     idx = last_idx

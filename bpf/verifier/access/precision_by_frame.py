@@ -35,7 +35,7 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
-from bpf.verifier.access.back_steps import ADD_SOURCE, FROM_SOURCE, OTHER_STEP
+from bpf.verifier.access.back_steps import ADD_SOURCE, FROM_SOURCE, OTHER_STEP, steps_of
 from bpf.verifier.domain.callbacks import calls_back_now
 from bpf.verifier.domain.state import (
     BPF_MAIN_FUNC,
@@ -394,7 +394,7 @@ def _walk(env: Env, state: VerifierState, last_idx: int, after: int, skip_first:
             idx = entries[left][1]
         else:
             idx -= 1
-        if not 0 <= idx < len(env.back_steps):
+        if not 0 <= idx < len(env.insns):
             _bug(env, f"backtracking idx {idx}")
     if env.log_precision or not back.is_of_one_frame:
         return _follow(env, state, left, idx, after, back, None)
@@ -412,7 +412,7 @@ def _follow(env: Env, state: VerifierState, left: int, idx: int, after: int, bac
 
     Most of them change one mask as back_steps() says; the others, and all of them when it is told aloud, are followed by _back_insn().
     """
-    entries, steps, first, aloud = state.jmp_history, env.back_steps, state.first_insn_idx, env.log_precision
+    entries, steps, first, aloud = state.jmp_history, steps_of(env), state.first_insn_idx, env.log_precision
     count = len(steps)
     frame = back.frame
     regs = back.regs[frame]

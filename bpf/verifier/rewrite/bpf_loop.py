@@ -47,11 +47,12 @@ def optimize_bpf_loop(env: Env) -> None:
     """Inline what can be; each function with such a loop needs 24 bytes more of stack."""
     patches: dict[int, list[Insn]] = {}
     callbacks: list[tuple[int, int]] = []
-    for number in range(env.subprog_cnt):
+    calls = [i for i, insn in enumerate(env.insns) if _is_loop_call(insn) and env.aux[i].loop_fit_for_inline]
+    for number in range(env.subprog_cnt if calls else 0):
         subprog, end = env.subprogs[number], env.subprogs[number + 1].start
         extra = 0
-        for i in range(subprog.start, end):
-            if _is_loop_call(env.insns[i]) and env.aux[i].loop_fit_for_inline:
+        for i in calls:
+            if subprog.start <= i < end:
                 extra = 24 + (-subprog.stack_depth) % 8
                 patches[i] = loop_insns(-(subprog.stack_depth + extra))
                 callbacks.append((i, env.aux[i].loop_callback))

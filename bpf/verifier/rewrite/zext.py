@@ -65,11 +65,12 @@ def opt_subreg_zext_lo32_rnd_hi32(env: Env) -> None:
     randomise = bool(env.request.prog_flags & BPF_F_TEST_RND_HI32)
     random = Random(env.request.seed)
     skip = False
-    for i, insn in enumerate(env.insns):
+    looked_at = range(len(env.insns)) if randomise else [i for i, aux in enumerate(env.aux) if aux.zext_dst]
+    for i in looked_at:
         if skip:
             skip = False
             continue
-        aux = env.aux[i]
+        insn, aux = env.insns[i], env.aux[i]
         if aux.zext_dst:
             patch = _zero_hi32(env, insn, insn_def_regno(insn))
         elif randomise:
