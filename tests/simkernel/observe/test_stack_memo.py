@@ -85,7 +85,7 @@ def test_the_same_numbers(monkeypatch, arch, flags):
     assert told(monkeypatch, "native", arch, flags, 2) == python
     if arch != "s390x" and not flags:  # where frames are found by the stack pointer Python walks
         del asked[:]
-        told(monkeypatch, "native", arch, flags, 64)
+        told(monkeypatch, "native", arch, flags, 1024)
         assert len(asked) < runs / 5
 
 
