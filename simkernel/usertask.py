@@ -85,6 +85,7 @@ class Driver:
 
     def _mm(self) -> Mm:
         if self.task.mm is None:
+            check()  # that is why
             raise RuntimeError("this task has ended")
         return self.task.mm
 
@@ -206,7 +207,9 @@ class UserTask(Driver):
             if HOST_WORD[0]:
                 self.give_up()
             raise RuntimeError(f"{name} waits for something that can never happen")
-        return self.result if self.result is not None else 0
+        if self.result is None:
+            check()  # it has ended in this call
+        return self.result or 0
 
     def give_up(self) -> NoReturn:
         """The host's time is up in the middle of a call (nobody could tell its result from the next one's), or of the start."""

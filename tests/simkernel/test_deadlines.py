@@ -256,10 +256,34 @@ def test_what_is_put_in_order_after_a_stop_hides_it_not() -> None:
             task.syscall("mincore", area, 32 * TIB, vector)
         finally:
             assert task.syscall("close", 3) == 0
-            with pytest.raises(HostStop):
-                task.syscall("getpid")
+            for use in (lambda: task.syscall("getpid"), lambda: task.alloc(8), lambda: task.read(vector, 1)):
+                with pytest.raises(HostStop):
+                    use()
     with pytest.raises(RuntimeError, match="has ended"):
         task.syscall("getpid")
+
+
+def test_a_call_that_a_stop_has_ended_has_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its task is gone, as after exit_group(2), which is no error; this is."""
+
+    def stopped(*args: object) -> object:
+        while not HOST.why:
+            pass
+        raise HostStop
+
+    m = simkernel.boot()
+    task = m.user_task()
+    monkeypatch.setattr("bpf.syscall.sys_bpf.Attr", stopped)
+    with pytest.raises(HostStop), HOST.limit(LIMIT_S):
+        try:
+            result = task.syscall("bpf", 0, 0, 0)
+        except HostStop:
+            result = None
+        assert result is None
+        HOST.seen()
+        task.alloc(8)
+    monkeypatch.undo()
+    m.user_task().exit()
 
 
 @pytest.mark.parametrize("where", ["seen", "_close_frames"])
