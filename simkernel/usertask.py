@@ -58,6 +58,13 @@ def check_name(name: str, k: Kernel) -> None:
         raise ValueError(f"no system call is named {name!r}" + (f"; near: {', '.join(close)}" if close else ""))
 
 
+class TaskEnded(RuntimeError):
+    """The task that is to do something is no more: it was killed, or stopped with the run that it belonged to."""
+
+    def __init__(self) -> None:
+        super().__init__("this task has ended")
+
+
 class Driver:
     """Decides what a driven task does next.  `task.driver`."""
 
@@ -86,7 +93,7 @@ class Driver:
     def _mm(self) -> Mm:
         if self.task.mm is None:
             check()  # that is why
-            raise RuntimeError("this task has ended")
+            raise TaskEnded
         return self.task.mm
 
     def read(self, addr: int, size: int) -> bytes:
@@ -194,7 +201,7 @@ class UserTask(Driver):
             if name == "close":
                 return 0  # it went with the task: who puts things in order after a stop does not hear of another error
             check()
-            raise RuntimeError("this task has ended")
+            raise TaskEnded
         check_name(name, self.k)
         self.result = None
         self.request = (name, args)

@@ -12,6 +12,7 @@ from simkernel.cli import present, silence
 from simkernel.cli.options import Options
 from simkernel.cli.outdir import OutDir
 from simkernel.cli.usage import UsageError
+from simkernel.usertask import TaskEnded
 
 if TYPE_CHECKING:
     from bpf.loader.object import BpfObject
@@ -121,7 +122,7 @@ class Report:
                 for path, obj in objects:
                     self.recording.maps += dumps(path, obj, self.maps.get(path, {}))
                     self.recording.programs += program_dumps(path, obj)
-            except HostStop:
+            except (HostStop, TaskEnded):  # of this tool, with what it had loaded: while it read the maps, or now
                 HOST.seen()
                 self.cut.append("simkernel run: verifier logs are not complete: no time was left to ask for them")
         self.recording.lost += [line.removeprefix("simkernel run: ") for line in self.cut]

@@ -17,8 +17,12 @@ from click.testing import CliRunner, Result
 
 import simkernel
 from arch.errors import KernelError
+from arch.hosttime import HostStop
+from bpf.loader.object import BpfObject
 from simkernel.cli import cli
 from simkernel.program import ProgramError
+from simkernel.recording.maps import Maps
+from simkernel.usertask import TaskEnded
 from tests.tools.warm import warm_server
 
 ROOT = Path(__file__).parents[3]
@@ -440,3 +444,22 @@ def test_too_little_memory_of_the_host_is_a_sentence(kib: int) -> None:
     if done.returncode:  # what a process needs differs from host to host
         assert done.returncode == 2
         assert done.stderr.count(b"\n") == 1 and b"no memory of the host is left" in done.stderr
+
+
+def test_a_run_that_is_stopped_while_it_reads_maps_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The tool's task went with the call that was stopped: nobody is there to be asked for verifier logs."""
+
+    def stopped(obj: BpfObject) -> Maps:
+        assert obj.task is not None
+        with pytest.raises(TaskEnded):
+            obj.task.call("exit_group", 0)
+            obj.task.sys.alloc(8)
+        raise HostStop
+
+    monkeypatch.setattr("simkernel.recording.maps.object_maps", stopped)
+    result = run("--bpf", WRITES, "--out", tmp_path / "out", WRITER)
+    assert "the maps are not complete" in result.stderr
+    assert "verifier logs are not complete" in result.stderr
+    assert (tmp_path / "out").exists()
