@@ -27,7 +27,7 @@ from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.native.handler import Tier
 from bpf import uapi
-from bpf.core.program import BpfProg
+from bpf.core.program import STACK_BYTES, BpfProg
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import BpfFault, BudgetExceeded
 from bpf.syscall.test_run import test_run
@@ -97,10 +97,11 @@ class Told(Suspect):
 
 
 def in_use(host: TestHost) -> str:
-    """All of memory in a word, but what was borrowed and given back, and where Python lays keys for native functions."""
+    """All of memory in a word, but what was borrowed and given back, stacks of no program, and where Python lays keys for native functions."""
     mem = host.mem
     data = bytearray(mem.data)
     places = [(at, size) for size, free in mem._free.items() for at in free]
+    places += [(top - STACK_BYTES, STACK_BYTES) for top in host.bpf.idle_stacks]
     for target in host.bpf.map_at.values():
         places += zip(target.command_scratch, (target.key_size, target.value_size), strict=True)
     for at, size in places:
