@@ -152,16 +152,22 @@ class Context:
         return struct.pack(order + "B7x", event.kind) + words
 
     def release(self) -> None:
-        """userfaultfd_release(): nobody brings pages any more, whoever waits goes on."""
+        """userfaultfd_release(), and of children that nobody has heard of: they may have such children, too."""
+        going = [self]
+        while going:
+            going += going.pop()._let_go()
+
+    def _let_go(self) -> list[Context]:
+        """Nobody brings pages any more, whoever waits goes on; the children that were not heard of."""
         self.released = True
         for vma in self.areas():
             vma.userfault, vma.watcher = 0, None
             protect(self.mm, vma.start, vma.end, False)
         self.wake(0, 1 << 64)
-        for event in list(self.events):
+        unread = list(self.events)
+        for event in unread:
             event.read()
-            if event.child is not None:
-                event.child.release()
+        return [event.child for event in unread if event.child is not None]
 
     def closed(self) -> None:
         """An area went."""
