@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL, ERANGE
-from arch.cstring import kstrto
 from arch.errors import KernelError
 from arch.memory import ByteOrder
 
@@ -56,20 +55,28 @@ class CpuTest:
 # Sets of CPUs
 
 
+REGION = re.compile(r"(?:((?i:all))|(N|[0-9]+)|(N|[0-9]+)-(N|[0-9]+))(?::([0-9]+)/([0-9]+))?")
+
+
 def parse_cpulist(text: str, nr_cpus: int) -> set[int]:
-    """cpulist_parse(): `0-2,4`, blanks between; an empty piece is nothing.  EINVAL, ERANGE."""
+    """cpulist_parse(): `0-2,4`, `0-7:2/4` (two of every four), `all`, `N` for the last; an empty piece is nothing.  EINVAL, ERANGE."""
     found: set[int] = set()
-    for piece in re.split(r"[,\s\xa0]+", text):
-        first, dash, last = piece.partition("-")
-        if not piece:
-            continue
-        low = nr_cpus - 1 if first == "N" else kstrto(first, 10, 32, False)
-        high = low if not dash else nr_cpus - 1 if last == "N" else kstrto(last, 10, 32, False)
-        if low > high:
-            raise KernelError(EINVAL, "a range goes up")
+    for piece in filter(None, re.split(r"[,\s\xa0]+", text)):
+        match = REGION.fullmatch(piece)
+        if match is None:
+            raise KernelError(EINVAL, f"no CPUs: {piece!r}")
+        everything, alone, *ends, used, group = match.groups()
+        if everything:
+            ends = ["0", "N"]
+        elif alone:
+            ends = [alone, alone]
+        low, high = (nr_cpus - 1 if end == "N" else int(end) for end in ends)
+        step, length = (int(group), int(used)) if group else (1, 1)
+        if low > high or not step or length > step or (group and alone):
+            raise KernelError(EINVAL, f"no CPUs: {piece!r}")
         if high >= nr_cpus:
             raise KernelError(ERANGE, f"there are {nr_cpus} CPUs")
-        found.update(range(low, high + 1))
+        found.update(cpu for cpu in range(low, high + 1) if (cpu - low) % step < length)
     return found
 
 
