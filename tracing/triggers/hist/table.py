@@ -88,7 +88,7 @@ class Table:
 
 
 def heap_sort(items: list[Entry], compare: Compare) -> None:
-    """lib/sort.c before 6.10: bottom-up heap sort, which does not keep equals in order."""
+    """lib/sort.c: bottom-up heap sort, which does not keep equals in order."""
     n, a = len(items), len(items) // 2
     while a or n > 1:
         if a:
@@ -100,7 +100,7 @@ def heap_sort(items: list[Entry], compare: Compare) -> None:
 
 
 def heap_sort_by_pairs(items: list[Entry], compare: Compare) -> None:
-    """Since: the two largest leave the heap at a time, and of equal children the right one goes up."""
+    """The same with `sorts_pairs`: the two largest leave the heap at a time, and of equal children the right one goes up."""
     n, a, step = len(items), len(items) // 2, 1
     if not a:
         return
