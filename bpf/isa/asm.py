@@ -34,6 +34,7 @@ from bpf.isa.insn import (
     BPF_END,
     BPF_EXIT,
     BPF_FETCH,
+    BPF_GOTOX,
     BPF_IMM,
     BPF_IND,
     BPF_JA,
@@ -146,7 +147,7 @@ def _gotol(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]
 
 @_rule(r"gotox\s+r(\d+)")
 def _gotox(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
-    return [Insn(BPF_JMP | BPF_JA | BPF_X, int(m[1]))]
+    return [Insn(BPF_GOTOX, int(m[1]))]
 
 
 @_rule(r"may_goto\s+(\S+)")

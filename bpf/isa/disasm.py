@@ -29,6 +29,7 @@ from bpf.isa.insn import (
     BPF_END,
     BPF_EXIT,
     BPF_FETCH,
+    BPF_GOTOX,
     BPF_H,
     BPF_IMM,
     BPF_IND,
@@ -327,7 +328,7 @@ def _ordered_access(insn: Insn) -> str | None:
 
 
 def _goto_register(insn: Insn) -> str | None:
-    return f"({insn.code:02x}) gotox r{insn.dst_reg}" if insn.code == BPF_JMP | BPF_JA | BPF_X else None
+    return f"({insn.code:02x}) gotox r{insn.dst_reg}" if insn.code == BPF_GOTOX else None
 
 
 _Newer = Callable[[Insn], "str | None"]

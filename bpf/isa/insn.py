@@ -46,6 +46,8 @@ BPF_TAIL_CALL = 0xF0  # kernel-internal: the verifier turns a call of helper 12 
 # Source of the second operand: immediate or register.
 BPF_K, BPF_X = 0x00, 0x08
 
+BPF_GOTOX = BPF_JMP | BPF_JA | BPF_X  # a jump to where a register leads
+
 # Atomic operations, in the immediate.
 BPF_FETCH = 0x01
 BPF_XCHG = 0xE0 | BPF_FETCH

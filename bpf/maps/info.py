@@ -11,6 +11,7 @@ from bpf.btf.codec import Kind
 from bpf.btf.record import KPTR_PERCPU, KPTR_UNREF, Field, Record
 from bpf.isa.insn import Insn
 
+JUMP_SIZE: Final = 8  # bytes of the address of an instruction, as programs see one
 GONE: Final = -1  # a place in a program that is not there any more: INSN_DELETED
 
 

@@ -16,12 +16,11 @@ from bpf.btf import Btf
 from bpf.isa.insn import BPF_LD_IMM64, Insn
 from bpf.maps.array import Indexed
 from bpf.maps.base import STRUCT_BPF_MAP_SIZE, Board, MapAttr, refuse
-from bpf.maps.info import GONE, MapInfo
+from bpf.maps.info import GONE, JUMP_SIZE, MapInfo
 from bpf.maps.rows import Probe, map_type
 
 VALUE_SIZE = 16  # sizeof(struct bpf_insn_array_value)
 XLATED, JITTED = 4, 8  # members of it, in bytes
-ADDRESS_SIZE = 8
 
 
 @map_type(
@@ -46,7 +45,7 @@ class InsnArrayMap(Indexed):
         struct = self.host.structs
         name = "bpf_insn_array"
         size = struct.sizeof(name) if struct.has(f"{name}.map") else STRUCT_BPF_MAP_SIZE
-        self.address = self.allocate(size + self.max_entries * (VALUE_SIZE + ADDRESS_SIZE), 64)
+        self.address = self.allocate(size + self.max_entries * (VALUE_SIZE + JUMP_SIZE), 64)
         self.values = self.address + size
         self.addresses = self.values + self.max_entries * VALUE_SIZE
         self.map_flags |= uapi.BPF_F_RDONLY_PROG
@@ -58,7 +57,7 @@ class InsnArrayMap(Indexed):
 
     def memory(self) -> int:
         """insn_array_mem_usage()."""
-        return self.values - self.address + self.max_entries * (VALUE_SIZE + ADDRESS_SIZE)
+        return self.values - self.address + self.max_entries * (VALUE_SIZE + JUMP_SIZE)
 
     # ---- of user space ----
 
@@ -90,7 +89,7 @@ class InsnArrayMap(Indexed):
 
     def direct_value_address(self, offset: int) -> int:
         """insn_array_map_direct_value_addr(): a program sees the addresses."""
-        if offset % ADDRESS_SIZE or offset // ADDRESS_SIZE >= self.max_entries:
+        if offset % JUMP_SIZE or offset // JUMP_SIZE >= self.max_entries:
             raise refuse(EACCES)
         return self.addresses + offset
 
@@ -119,4 +118,4 @@ class InsnArrayMap(Indexed):
             self.mem.write_uint(at + XLATED, 4, U32_MAX if place == GONE else place)
             if place != GONE:
                 self.mem.write_uint(at + JITTED, 4, offset(place))
-                self.mem.write_uint(self.addresses + i * ADDRESS_SIZE, ADDRESS_SIZE, address(place))
+                self.mem.write_uint(self.addresses + i * JUMP_SIZE, JUMP_SIZE, address(place))

@@ -39,6 +39,7 @@ from bpf.isa.insn import (
     BPF_END,
     BPF_EXIT,
     BPF_FETCH,
+    BPF_GOTOX,
     BPF_IND,
     BPF_JA,
     BPF_JMP,
@@ -87,7 +88,6 @@ BPF_FRAME_SIZE = 1024  # bytes from one function's R10 to the next; 512 for the 
 MAX_FRAMES = 8
 MAX_TAIL_CALLS = 33
 EXIT = -1
-INDIRECT = BPF_JMP | BPF_JA | BPF_X
 _SPENT = f"if r[{BUDGET_AT}] < 0: raise BudgetExceeded"
 
 # Instructions that name the start of a function of the program.
@@ -171,9 +171,8 @@ class Translator:
     def targets(self, i: int) -> list[int]:
         """Where a jump goes to."""
         insn = self.insns[i]
-        elsewhere = (
-            insn.op in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL) or insn.code == INDIRECT
-        )  # which only a register tells
+        # where the last of these leads only a register tells
+        elsewhere = insn.op in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL) or insn.code == BPF_GOTOX
         return [] if insn.cls not in (BPF_JMP, BPF_JMP32) or elsewhere else [i + self._distance(insn) + 1]
 
     def _distance(self, insn: Insn) -> int:
@@ -338,7 +337,7 @@ class Translator:
             return [f"return {EXIT}"]
         if op == BPF_TAIL_CALL and wide:
             return [f"if tail_call(r): return {EXIT}", f"return {i + 1}"]
-        if insn.code == INDIRECT and not self.classic:
+        if insn.code == BPF_GOTOX and not self.classic:
             at = f"a = jumped_to(r[{insn.dst_reg}])"
             return [at, f"if a <= {i}: r[{BUDGET_AT}] -= {i + 1} - a", _SPENT, "return a"]
         if op == BPF_JA:

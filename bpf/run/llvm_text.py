@@ -26,6 +26,7 @@ from bpf.isa.insn import (
     BPF_END,
     BPF_EXIT,
     BPF_FETCH,
+    BPF_GOTOX,
     BPF_JA,
     BPF_JEQ,
     BPF_JGE,
@@ -69,7 +70,6 @@ from bpf.isa.insn import (
 )
 from bpf.run.interpreter import (
     BPF_FRAME_SIZE,
-    INDIRECT,
     Translator,
 )
 from bpf.run.llvm_lines import DEPTH, OK, RAISED, STATUS, TAIL_CALLED, TOO_DEEP, Lines
@@ -403,7 +403,7 @@ class Function(Lines):
             self.leave(OK)
         elif op == BPF_TAIL_CALL and wide:
             self.tail_call(i)
-        elif insn.code == INDIRECT:
+        elif insn.code == BPF_GOTOX:
             raise Unsupported("a jump that only a register tells")
         elif op == BPF_JA:
             self.go(i, insn.imm if insn.cls == BPF_JMP32 else insn.off)

@@ -111,9 +111,8 @@ class Mapping:
     ) -> None:  # fmt: skip
         self.pool, self.host = pool, host
         self.pages: dict[int, int] = {}
-        self.given: dict[
-            int, int
-        ] = {}  # pages that fallocate() took and nobody used: not uptodate, and a hole to who looks
+        # pages that fallocate() took and nobody used: not uptodate, and a hole to who looks
+        self.given: dict[int, int] = {}
         self.poisoned: set[int] = set()  # pages of memory's own file systems that are broken
         self.filler = filler  # page index -> its bytes (shorter at the end of the file)
         self.on_disk = filler is not None  # not tmpfs, whose files may be filled late, too

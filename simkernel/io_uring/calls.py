@@ -160,9 +160,8 @@ def _queue(chain: list[Request]) -> Steps[None]:
     ring = head.ring
     drains = [request for request in chain if request.flags & abi.IOSQE_IO_DRAIN]
     head.drains = bool(drains) or ring.drain_next
-    ring.drain_next = any(
-        request is not chain[0] for request in drains
-    )  # io_init_req_drain(): then what follows the chain, too
+    # io_init_req_drain(): then what follows the chain, too
+    ring.drain_next = any(request is not chain[0] for request in drains)
     if ring.deferred or ring.need_defer(head):
         ring.deferred.append(head)
         return

@@ -44,12 +44,8 @@ class SqData:
         assert mm is not None
         self.k.mm.assign(thread, mm)
         mm.users += 1
-        thread.files, thread.fs, thread.namespaces, thread.pid_ns = (
-            owner.files,
-            owner.fs,
-            owner.namespaces,
-            owner.pid_ns,
-        )
+        thread.files, thread.fs = owner.files, owner.fs
+        thread.namespaces, thread.pid_ns = owner.namespaces, owner.pid_ns
         publish_task_files(self.k.vfs.mirror, thread)
 
     def add(self, ring: Ring) -> None:

@@ -92,13 +92,8 @@ def _replace(k: NetKernel, old: NexthopObject, new: NexthopObject, given: frozen
         if new.is_group:
             raise Refusal(EINVAL, "Can not replace a nexthop with a nexthop group.")
         gone, old.way = old.way, new.way
-        old.family, old.protocol, old.flags, old.reject, old.fdb = (
-            new.family,
-            new.protocol,
-            new.flags,
-            new.reject,
-            new.fdb,
-        )
+        old.family, old.protocol, old.flags = new.family, new.protocol, new.flags
+        old.reject, old.fdb = new.reject, new.fdb
         if gone is not None:
             gone.drop_tunnel()
     old.net.nexthops[old.id] = old.net.nexthops.pop(old.id)  # the newest of its device

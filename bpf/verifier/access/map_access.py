@@ -14,6 +14,7 @@ from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.isa.insn import BPF_LDX, BPF_MEM, BPF_ST, BPF_STX
 from bpf.maps.base import KPTR_SIZE, SPIN_LOCK_SIZE, TIMER_SIZE
+from bpf.maps.info import JUMP_SIZE
 from bpf.verifier.access.trust import in_rcu_section
 from bpf.verifier.api import KptrField, MapInfo
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
@@ -41,8 +42,6 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import BPF_MAX_VAR_OFF, Env, Rejected
 from bpf.verifier.lines.state import print_verifier_state
-
-JUMP_SIZE: Final = 8  # bytes of the address of an instruction
 
 
 def check_in_region(env: Env, regno: int, off: int, size: int, mem_size: int, zero_size_ok: bool) -> None:

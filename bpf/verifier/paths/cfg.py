@@ -14,6 +14,7 @@ from bpf.isa.insn import (
     BPF_ABS,
     BPF_CALL,
     BPF_EXIT,
+    BPF_GOTOX,
     BPF_IND,
     BPF_JA,
     BPF_JMP,
@@ -37,7 +38,6 @@ from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.may_goto import MAY_GOTO
 
 _CALL: Final = BPF_JMP | BPF_CALL
-_INDIRECT: Final = BPF_JMP | BPF_JA | BPF_X
 NAMES: Final = (_CALL, BPF_LD_IMM64)  # what may name a function
 _SHAPING: Final = frozenset({BPF_LD, BPF_JMP, BPF_JMP32})  # classes that say something of a function's shape
 _PLAIN: Final = frozenset(
@@ -119,10 +119,10 @@ def check_subprogs(env: Env) -> None:
                 _note_tail_call(subprog, insn)
                 if insn.op == BPF_EXIT:
                     subprog.exit_idx = i
-                elif insn.code != _INDIRECT or not env.rules.indirect_jumps_named:
+                elif insn.code != BPF_GOTOX or not env.rules.indirect_jumps_named:
                     _check_jump_inside(env, i, insn, subprog.start, end)
         last = env.insns[end - 1].code
-        if last == _INDIRECT and env.rules.indirect_jumps_named:
+        if last == BPF_GOTOX and env.rules.indirect_jumps_named:
             continue
         if last not in _LAST or (last == BPF_JMP32 | BPF_JA and not env.rules.jump_by_imm):
             env.reject(EINVAL, "last insn is not an exit or jmp")

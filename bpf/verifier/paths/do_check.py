@@ -40,8 +40,9 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
+from bpf.maps.info import JUMP_SIZE
 from bpf.verifier.access.atomic import check_atomic
-from bpf.verifier.access.map_access import JUMP_SIZE, check_ptr_off_reg
+from bpf.verifier.access.map_access import check_ptr_off_reg
 from bpf.verifier.access.memory import check_mem_access
 from bpf.verifier.access.precision_by_frame import propagate
 from bpf.verifier.access.regs import (

@@ -18,8 +18,7 @@ from bpf.btf.ext import CoreRelo
 from bpf.btf.record import GRAPH_ROOTS, RES_SPIN_LOCK, WORKQUEUE
 from bpf.isa.insn import (
     BPF_ATOMIC,
-    BPF_JA,
-    BPF_JMP,
+    BPF_GOTOX,
     BPF_JMP32,
     BPF_LD_IMM64,
     BPF_LDX,
@@ -31,7 +30,6 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_IDX_VALUE,
     BPF_PSEUDO_MAP_VALUE,
     BPF_STX,
-    BPF_X,
     MAX_BPF_REG,
     Insn,
     signed32,
@@ -51,7 +49,6 @@ from bpf.versions.program_types import types_where
 _TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
 _ASKED: Final = (BPF_LDX, BPF_STX, BPF_JMP32)  # classes whose instructions need more than a known opcode
 _NONE: Final[frozenset[int]] = frozenset()
-_INDIRECT_JUMP: Final = BPF_JMP | BPF_JA | BPF_X
 _HASHES: Final = (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_HASH_OF_MAPS)
 _CGROUP_STORAGE: Final = (uapi.BPF_MAP_TYPE_CGROUP_STORAGE, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE)
 
@@ -201,7 +198,7 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
             _resolve(env, i, insn)
             high = i + 1
         elif insn.code not in known or (insn.cls == BPF_JMP32 and not env.rules.jmp32):
-            if insn.code != _INDIRECT_JUMP or not env.rules.indirect_jumps_named:
+            if insn.code != BPF_GOTOX or not env.rules.indirect_jumps_named:
                 env.reject(EINVAL, f"unknown opcode {insn.code:02x}")
             if insn.src_reg or insn.imm or insn.off:
                 env.reject(EINVAL, "BPF_JA|BPF_X uses reserved fields")

@@ -15,6 +15,7 @@ from arch.abi.errno import ENOMEM
 from bpf.isa.insn import (
     BPF_CALL,
     BPF_EXIT,
+    BPF_GOTOX,
     BPF_JA,
     BPF_JMP,
     BPF_JMP32,
@@ -23,7 +24,6 @@ from bpf.isa.insn import (
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
     BPF_TAIL_CALL,
-    BPF_X,
     Insn,
 )
 from bpf.maps.info import GONE
@@ -67,7 +67,7 @@ def _jump_kind(insn: Insn) -> str:
         return "imm" if insn.src_reg == BPF_PSEUDO_CALL else ""
     if code == BPF_JMP32 | BPF_JA:
         return "imm"
-    return "" if code in (BPF_JMP | BPF_TAIL_CALL, BPF_JMP | BPF_JA | BPF_X) else "off"
+    return "" if code in (BPF_JMP | BPF_TAIL_CALL, BPF_GOTOX) else "off"
 
 
 def _retarget(insn: Insn, old: int, new: int, place: Sequence[int]) -> Insn | None:

@@ -159,13 +159,8 @@ class Request:
         kind = self.dev.kind
         if not kind.kind:
             raise KernelError(EOPNOTSUPP)
-        texts = [
-            kind.kind,
-            kind.driver_version or self.k.version.release,
-            "",
-            "",
-            "",
-        ]  # of the firmware, the bus, the ROM: none
+        # of the firmware, the bus and the ROM: none
+        texts = [kind.kind, kind.driver_version or self.k.version.release, "", "", ""]
         raw = b"".join(text.encode()[:31].ljust(32, b"\0") for text in texts) + bytes(12)
         self.k.usercopy.copy_to_user(self.data + 4, raw)
         return self._write(176, 0, len(kind.statistics(self.dev)), 0, 0, 0)

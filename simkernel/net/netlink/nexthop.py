@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
 
 from arch.abi.errno import EINVAL, ENETDOWN, ENOENT
@@ -250,13 +251,14 @@ def _members(wire: Wire, request: Request, made: NexthopObject, raw: bytes) -> l
         (number, low | high << 8, reserved)
         for number, low, high, reserved in struct.iter_unpack(wire.order + "IBBH", raw)
     ]
-    numbers = [row[0] for row in rows]
-    for at, (number, weight, reserved) in enumerate(rows):
+    later = Counter(number for number, *_ in rows)
+    for number, weight, reserved in rows:
         if reserved:
             raise Refusal(EINVAL, "Reserved fields in nexthop_grp must be 0")
         if weight > MOST_WEIGHT:
             raise Refusal(EINVAL, "Invalid value for weight")
-        if number in numbers[at + 1 :]:
+        later[number] -= 1
+        if later[number]:
             raise Refusal(EINVAL, "Nexthop id can not be used twice in a group")
     found: list[tuple[NexthopObject, int]] = []
     for number, weight, *_ in rows:
