@@ -12,18 +12,18 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.nsfs import namespace_of
 from simkernel.fs.statmount import MOST_LISTED
 from simkernel.kernel.kfunc import syscall
-from simkernel.kernel.namespaces import INITIAL_IDS, KINDS, Namespace
+from simkernel.kernel.namespaces import INITIAL_IDS, KINDS, Namespace, initial_namespace
 from simkernel.kernel.user_namespace import ns_capable
 
 # struct ns_id_req: size, spare, ns_id, ns_type, spare2, user_ns_id
 NS_ID_REQ, NS_ID_REQ_SIZE_VER0, LISTNS_CURRENT_USER = "IIQIIQ", 32, 0xFFFF_FFFF_FFFF_FFFF
 
-ALL_KINDS = sum(flag for flag, _ in KINDS.values())
+ALL_KINDS = sum(KINDS.values())
 
 
 def active(k: FsKernel) -> dict[int, Namespace]:
     """By number, in their order: where a task is, what a file or a mount holds, what these are below, and the initial ones."""
-    initial = {kind: Namespace(kind, ino) for kind, (_, ino) in KINDS.items()}
+    initial = {kind: initial_namespace(k.version, kind) for kind in KINDS}
     held = [n for task in k.tasks.by_pid.values() if not task.exit_state for n in task.namespaces.values()]
     mounted = {mnt.mnt_root.inode for mnt in k.vfs.mounts}
     for path in k.vfs.namespaces.made.values():
@@ -42,7 +42,7 @@ def active(k: FsKernel) -> dict[int, Namespace]:
 def _is_current(k: FsKernel, namespace: Namespace) -> bool:
     """is_current_namespace()."""
     mine = k.current.namespaces.get(namespace.kind)
-    return namespace.ino == (KINDS[namespace.kind][1] if mine is None else mine.ino)
+    return namespace.initial if mine is None else namespace is mine
 
 
 def _sees_all(k: FsKernel) -> bool:
@@ -52,8 +52,7 @@ def _sees_all(k: FsKernel) -> bool:
 
 def _owner_id(namespace: Namespace) -> int:
     """The number of the user namespace that it belongs to; 0: of none."""
-    initial = namespace.ino == KINDS[namespace.kind][1]
-    if namespace.kind == "user" and initial:
+    if namespace.kind == "user" and namespace.initial:
         return 0
     return INITIAL_IDS["user"] if namespace.owner is None else namespace.owner.ns_id
 
@@ -99,7 +98,7 @@ def sys_listns(k: FsKernel, req: int, ns_ids: int, count: int, flags: int) -> in
     chosen = [
         each
         for each in known.values()
-        if (not kinds or KINDS[each.kind][0] & kinds) and (not user or _owner_id(each) == user)
+        if (not kinds or KINDS[each.kind] & kinds) and (not user or _owner_id(each) == user)
     ]
     if after:
         chosen = [each for each in chosen if each.ns_id > after]

@@ -11,7 +11,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.constants import S_IMMUTABLE
 from simkernel.fs.inode import Board, Dentry, File, FileOperations, Inode, Mount, Path
-from simkernel.kernel.namespaces import KINDS, Namespace, Numbers
+from simkernel.kernel.namespaces import KINDS, Namespace, Numbers, initial_namespace
 from simkernel.kernel.ucount import Ucounts
 from simkernel.kernel.user_namespace import munged, state_of, user_ns
 
@@ -42,7 +42,7 @@ def _ioctl(k: Board, file: File, cmd: int, arg: int) -> int:
     namespace = namespace_of(file.f_inode)
     kind = namespace.kind
     if cmd == NS_GET_NSTYPE:
-        return KINDS[kind][0]
+        return KINDS[kind]
     if cmd == NS_GET_OWNER_UID:
         if kind != "user":
             raise KernelError(EINVAL)
@@ -61,12 +61,11 @@ def _open_above(k: Board, namespace: Namespace, parent: bool) -> int:
     """ns_get_owner(), pidns_get_parent(): a descriptor of a namespace around this one.  EPERM beyond the caller's own."""
     if parent and namespace.kind not in ("user", "pid"):
         raise KernelError(EINVAL, "it has no parent")
-    initial = namespace.ino == KINDS[namespace.kind][1]
     above = namespace.parent if parent else namespace.owner
     kind = namespace.kind if parent else "user"
-    if (initial and (parent or kind == namespace.kind)) or not _visible(k, kind, above):
+    if (namespace.initial and (parent or kind == namespace.kind)) or not _visible(k, kind, above):
         raise KernelError(EPERM, "outside")
-    files, path = k.current.files, k.vfs.namespaces.path(above or Namespace(kind, KINDS[kind][1]))
+    files, path = k.current.files, k.vfs.namespaces.path(above or initial_namespace(k.version, kind))
     with files.unused_fd(True) as fd:
         file = k.vfs.new_file(path, O_RDONLY, NS_FILE_OPERATIONS)
     file.f_mode |= c.FMODE_OPENED

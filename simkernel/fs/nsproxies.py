@@ -7,7 +7,7 @@ from collections.abc import Callable
 from arch.records import dataclass
 from simkernel.kernel.calls.system import store_uts
 from simkernel.kernel.face import KernelFace
-from simkernel.kernel.namespaces import KINDS, Namespace, UtsNamespace, number
+from simkernel.kernel.namespaces import KINDS, Namespace, UtsNamespace, initial_namespace
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_address
@@ -42,7 +42,8 @@ class NsProxies:
     def publish(self, k: KernelFace, task: Task) -> None:
         """The task's nsproxy is that of its namespaces now."""
         found = {member: _namespace(task, kind) for member, (kind, _) in MEMBERS.items()}
-        key = (*(number(task.namespaces, kind) for kind in KINDS), _number("time", found["time_ns_for_children"]))
+        times = found["time_ns_for_children"]
+        key = (*(_number(k, kind, task.namespaces.get(kind)) for kind in KINDS), _number(k, "time", times))
         proxy = self.made.get(key)
         if proxy is None:
             proxy = self.made[key] = Proxy(k.new("struct nsproxy").addr, [])
@@ -82,7 +83,7 @@ class NsProxies:
 
     def _get(self, k: KernelFace, proxy: Proxy, kind: str, struct: str, namespace: Namespace | None) -> int:
         """The struct of a namespace, made for the first nsproxy that has it."""
-        ino = _number(kind, namespace)
+        ino = _number(k, kind, namespace)
         address, users = self.own.get(ino, (0, 0))
         if not address:
             address = k.new(f"struct {struct}").addr
@@ -108,5 +109,5 @@ def _namespace(task: Task, kind: str) -> Namespace | None:
     return task.namespaces.get("time") if found is None and kind == "time_for_children" else found
 
 
-def _number(kind: str, namespace: Namespace | None) -> int:
-    return KINDS[kind][1] if namespace is None else namespace.ino
+def _number(k: KernelFace, kind: str, namespace: Namespace | None) -> int:
+    return (namespace or initial_namespace(k.version, kind)).ino

@@ -35,7 +35,15 @@ from simkernel.fs.pidfd import PIDFD_FOPS, process_of
 from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, TimeNamespace, UtsNamespace, time_offsets
+from simkernel.kernel.namespaces import (
+    KINDS,
+    Namespace,
+    Proxy,
+    TimeNamespace,
+    UtsNamespace,
+    initial_namespace,
+    time_offsets,
+)
 from simkernel.kernel.pid_namespace import MAX_PID_LEVEL, PidNamespace
 from simkernel.kernel.security import may, prepare_creds
 from simkernel.kernel.task import Task
@@ -148,11 +156,11 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
             raise KernelError(EPERM)
     if flags & CLONE_NEWPID and pid_space(k.current.namespaces) is not task_space(k):
         raise KernelError(EINVAL, "unshared already")
-    ucounts, kinds = k.vfs.namespaces.ucounts, [kind for kind, (flag, _) in KINDS.items() if flags & flag & HERE]
+    ucounts, kinds = k.vfs.namespaces.ucounts, [kind for kind, flag in KINDS.items() if flags & flag & HERE]
     charged = ucounts.accounts(task, proxy.get("user"))
     for kind in kinds:
         ucounts.check(kind, charged)
-    for kind, (flag, _) in KINDS.items():
+    for kind, flag in KINDS.items():
         if flags & flag & HERE:
             made = k.vfs.namespaces.numbers.new(kind, _state(k, kind, task, proxy.get("user")), proxy.get("user"))
             made.parent = proxy.get(kind) if kind == "pid" else None
@@ -290,7 +298,7 @@ def _enter(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> None:
         fs_of(task).set_pwd(Path(mnt, dentry))
     kinds = ("time", "time_for_children") if target.kind == "time" else (target.kind,)
     for kind in kinds:
-        if target.ino == KINDS[target.kind][1]:
+        if target.initial:
             proxy.pop(kind, None)
         else:
             proxy[kind] = target
@@ -299,12 +307,11 @@ def _enter(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> None:
 def _enter_user(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> None:
     """userns_install(): all capabilities in it, none elsewhere.  EINVAL, EPERM."""
     task = k.current
-    initial = target.ino == KINDS["user"][1]
-    if target is proxy.get("user") or (initial and "user" not in proxy):
+    if target is proxy.get("user") or (target.initial and "user" not in proxy):
         raise KernelError(EINVAL, "it is in that one already")
     if len(task.signal.threads) > 1 or fs_of(task).count != 1:
         raise KernelError(EINVAL, "others share with it")
-    if initial or not ns_capable(task, target, CAP_SYS_ADMIN):
+    if target.initial or not ns_capable(task, target, CAP_SYS_ADMIN):
         raise KernelError(EPERM)
     proxy["user"] = target
     cred = task.cred.copy()
@@ -321,7 +328,7 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
     proxy = dict(old)
     if file.f_op is NS_FILE_OPERATIONS:
         target = namespace_of(file.f_inode)
-        if flags and KINDS[target.kind][0] != flags:
+        if flags and KINDS[target.kind] != flags:
             return -EINVAL
         _enter(k, proxy, target)
     elif file.f_op is PIDFD_FOPS:
@@ -332,9 +339,9 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
             return -ESRCH
         if not ptrace_may_access(k, other):
             return -EPERM
-        for kind, (flag, ino) in KINDS.items():
+        for kind, flag in KINDS.items():
             if flags & flag:
-                _enter(k, proxy, other.namespaces.get(kind) or Namespace(kind, ino))
+                _enter(k, proxy, other.namespaces.get(kind) or initial_namespace(k.version, kind))
     else:
         return -EINVAL
     k.current.namespaces = proxy

@@ -9,6 +9,7 @@ from arch.abi.limits import PAGE_SHIFT, TASK_COMM_LEN
 from arch.abi.poll import DEFAULT_POLLMASK
 from arch.abi.signal import SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_THREAD_ID
 from arch.abi.time import CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID
+from arch.abi.version import KernelVersion
 from arch.errors import Fault, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
@@ -25,14 +26,13 @@ from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.body import Steps
 from simkernel.kernel.calls.kcmp import PTRACE_MODE_ATTACH_FSCREDS
-from simkernel.kernel.namespaces import KINDS, Namespace
+from simkernel.kernel.namespaces import KINDS, Namespace, initial_namespace
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.ptrace.memory import read_memory
 from simkernel.kernel.task import Task
 
 MEM_FOPS = node_fops("proc_mem_operations", read="mem_read", write="mem_write")
 
-# include/linux/proc_ns.h: PROC_*_INIT_INO
 # links of /proc/PID/ns -> the kind
 NAMESPACE_LINKS = {kind: kind for kind in KINDS} | {
     "pid_for_children": "pid_for_children",
@@ -251,14 +251,14 @@ class MapFiles(Node):
         return node
 
 
-def namespace_of_task(task: Task, kind: str) -> Namespace:
+def namespace_of_task(version: KernelVersion, task: Task, kind: str) -> Namespace:
     """The namespace that the task is in, or that its children will be in."""
     plain = kind.removesuffix("_for_children")
     if kind == "pid":  # the one that it is in, which is not its children's after unshare(2)
         found = task.pid_ns.holder if task.pid_ns is not None else None
     else:
         found = task.namespaces.get("pid" if kind == "pid_for_children" else kind)
-    return found or Namespace(plain, KINDS[plain][1])
+    return found or initial_namespace(version, plain)
 
 
 def namespace_link(k: FsKernel, task: Task, kind: str) -> Link:
@@ -267,7 +267,7 @@ def namespace_link(k: FsKernel, task: Task, kind: str) -> Link:
     plain = kind.removesuffix("_for_children")
 
     def of() -> Namespace:
-        return namespace_of_task(task, kind)
+        return namespace_of_task(k.version, task, kind)
 
     return Link(lambda: k.vfs.namespaces.path(of()), lambda: f"{plain}:[{of().ino}]")
 

@@ -20,15 +20,31 @@ from arch.abi.sched import (
     CLONE_NEWUTS,
 )
 from arch.abi.time import CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM, CLOCK_MONOTONIC
+from arch.abi.version import KernelVersion
 from arch.records import dataclass
 
-# kind -> (flag of clone(2), inode number of the initial one: include/linux/proc_ns.h)
+# kind -> flag of clone(2)
 KINDS = {
-    "cgroup": (CLONE_NEWCGROUP, 0xEFFFFFFB), "ipc": (CLONE_NEWIPC, 0xEFFFFFFF), "mnt": (CLONE_NEWNS, 0xF0000001),
-    "net": (CLONE_NEWNET, 0xF0000000), "pid": (CLONE_NEWPID, 0xEFFFFFFC), "time": (CLONE_NEWTIME, 0xEFFFFFFA),
-    "user": (CLONE_NEWUSER, 0xEFFFFFFD), "uts": (CLONE_NEWUTS, 0xEFFFFFFE),
+    "cgroup": CLONE_NEWCGROUP, "ipc": CLONE_NEWIPC, "mnt": CLONE_NEWNS, "net": CLONE_NEWNET, "pid": CLONE_NEWPID,
+    "time": CLONE_NEWTIME, "user": CLONE_NEWUSER, "uts": CLONE_NEWUTS,
 }  # fmt: skip
-FIRST_INO = 0xF0000080
+# Inode numbers of the initial ones: include/linux/proc_ns.h; since 6.18 include/uapi/linux/nsfs.h names all.
+_FIXED = {
+    "cgroup": 0xEFFFFFFB,
+    "ipc": 0xEFFFFFFF,
+    "pid": 0xEFFFFFFC,
+    "time": 0xEFFFFFFA,
+    "user": 0xEFFFFFFD,
+    "uts": 0xEFFFFFFE,
+}
+# Before, those of mounts and networks came out of proc_alloc_inum(): in the order in which boot made them, networks after the
+# first files of proc (so many on Debian's 5.10) until "net: initialize init_net earlier".
+_INITIAL_INOS = (
+    ("6.18", _FIXED | {"mnt": 0xEFFFFFF8, "net": 0xEFFFFFF9}),
+    ("5.18", _FIXED | {"mnt": 0xF0000001, "net": 0xF0000000}),
+    ("3.8", _FIXED | {"mnt": 0xF0000000, "net": 0xF0000098}),
+)
+FIRST_INO = 0xF0000100  # of those that are made later
 # include/uapi/linux/nsfs.h, since 6.19: numbers that are never used again; two more mount namespaces come before the first of a program
 INITIAL_IDS = {"ipc": 1, "uts": 2, "user": 3, "pid": 4, "cgroup": 5, "time": 6, "net": 7, "mnt": 8}
 FIRST_ID = 11
@@ -45,9 +61,14 @@ class Namespace:
     owner: Namespace | None = None  # the user namespace that it belongs to; None is the initial one
 
     @property
+    def initial(self) -> bool:
+        """It was made by boot."""
+        return self.ino < FIRST_INO
+
+    @property
     def ns_id(self) -> int:
         """ns_common.ns_id: in the order in which they were made."""
-        return INITIAL_IDS[self.kind] if self.ino == KINDS[self.kind][1] else FIRST_ID + self.ino - FIRST_INO
+        return INITIAL_IDS[self.kind] if self.initial else FIRST_ID + self.ino - FIRST_INO
 
 
 @dataclass(slots=True)
@@ -97,7 +118,6 @@ class Numbers:
         return Namespace(kind, next(self._next), state, None, owner)
 
 
-def number(namespaces: Proxy, kind: str) -> int:
-    """The inode number of the namespace that a task is in."""
-    found = namespaces.get(kind)
-    return KINDS[kind][1] if found is None else found.ino
+def initial_namespace(version: KernelVersion, kind: str) -> Namespace:
+    """The one of a kind that boot made: its number is the version's."""
+    return Namespace(kind, next(inos[kind] for since, inos in _INITIAL_INOS if version.at_least(since)))

@@ -26,14 +26,14 @@ from arch.abi.rtnetlink import (
 )
 from arch.abi.socket import AF_INET, AF_INET6
 from bpf.layout import layout_of
-from simkernel.kernel.namespaces import Namespace
+from simkernel.kernel.namespaces import Namespace, initial_namespace
 from simkernel.net import alg, nexthop, proc, sysctl, sysfs
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import socketcall, sockopt, transfer
 from simkernel.net.core import datagram, device, lwtunnel, neighbour
 from simkernel.net.core.charges import Charges
 from simkernel.net.core.device import NET_RX_SOFTIRQ, NET_TX_SOFTIRQ, NIC_IRQ
-from simkernel.net.core.net_namespace import init_namespace, setup_net, sweep
+from simkernel.net.core.net_namespace import setup_net, sweep
 from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, Nexthop, Route
 from simkernel.net.core.registry import dev_change_flags, run_linkwatch, store
 from simkernel.net.core.rules import Flow
@@ -148,7 +148,7 @@ def install(k: NetKernel) -> None:
     k.net.namespace_chain.append(lambda net: _loopback(k, net))
     k.net.announce = Announcer(k)
     k.vfs.uevents.hear = partial(netlink_sock.carry_uevent, k)
-    namespace = init_namespace()
+    namespace = initial_namespace(k.version, "net")
     k.net.init = setup_net(k, namespace)
     namespace.state = None  # k.net.init is what it keeps
     bring_up(k)

@@ -40,7 +40,7 @@ from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.fdtable import files_of
 from simkernel.fs.inode import File, Path, to_str
 from simkernel.fs.pseudo import PseudoInode
-from simkernel.kernel.namespaces import KINDS
+from simkernel.kernel.namespaces import initial_namespace
 from simkernel.kernel.security import LSM
 from simkernel.net.core.device import receive_frames
 from simkernel.net.core.netns import Net
@@ -389,7 +389,7 @@ class BpfSide(ABC):
         """bpf_get_ns_current_pid_tgid(): (pid, tgid) in the namespace that the task is in, if that is the one asked for."""
         task, tasks = self.k.current, self.k.tasks
         holder = task.pid_ns.holder if task.pid_ns is not None else None
-        number = KINDS["pid"][1] if holder is None else holder.ino
+        number = (holder or initial_namespace(self.k.version, "pid")).ino
         if (self.k.vfs.namespaces.mnt.mnt_sb.s_dev, number) != (dev, ino):
             return None
         return tasks.number_in(task.pid_ns, task.pid), tasks.number_in(task.pid_ns, task.tgid)

@@ -199,7 +199,10 @@ class Host(BpfSide):
     def namespace_files(self, task: Hashable) -> list[tuple[int, int]]:
         """perf_event_namespaces(): the inodes on nsfs, in the order of perf's indices."""
         assert isinstance(task, Task)
-        found = [namespace_of_task(task, kind) for kind in ("net", "uts", "ipc", "pid", "user", "mnt", "cgroup")]
+        found = [
+            namespace_of_task(self.k.version, task, kind)
+            for kind in ("net", "uts", "ipc", "pid", "user", "mnt", "cgroup")
+        ]
         dev = self.k.vfs.namespaces.mnt.mnt_sb.s_dev
         return [(dev, namespace.ino) for namespace in found]
 

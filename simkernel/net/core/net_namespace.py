@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simkernel.fs.nsproxy import in_use
-from simkernel.kernel.namespaces import KINDS, Namespace
+from simkernel.kernel.namespaces import Namespace
 from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core import conf
 from simkernel.net.core.netns import Net, NetDevice
@@ -37,11 +37,6 @@ def setup_net(k: NetKernel, namespace: Namespace) -> Net:
     for each in k.net.namespace_chain:
         each(net)
     return net
-
-
-def init_namespace() -> Namespace:
-    """That of the machine's first network."""
-    return Namespace("net", KINDS["net"][1])
 
 
 def cleanup_net(k: NetKernel, net: Net) -> None:
