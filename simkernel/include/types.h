@@ -345,16 +345,27 @@ struct timerqueue_node {
 	struct rb_node node;
 	ktime_t expires;
 };
+struct rb_node_linked { /* since 7.2 */
+	struct rb_node node;
+	struct rb_node_linked *prev;
+	struct rb_node_linked *next;
+};
+struct timerqueue_linked_node { /* since 7.2 */
+	struct rb_node_linked node;
+	ktime_t expires;
+};
 enum hrtimer_restart {
 	HRTIMER_NORESTART,
 	HRTIMER_RESTART,
 };
 struct hrtimer {
-	struct timerqueue_node node;
+	struct timerqueue_node node; /* until 7.2 */
+	struct timerqueue_linked_node node; /* since 7.2 */
 	ktime_t _softexpires;
 	enum hrtimer_restart (*function)(struct hrtimer *timer);
 	struct hrtimer_clock_base *base;
-	u8 state;
+	u8 state; /* until 7.2 */
+	u8 is_queued; /* since 7.2 */
 	u8 is_rel;
 	u8 is_soft;
 	u8 is_hard;
