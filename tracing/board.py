@@ -76,6 +76,7 @@ class Board:
         self.char_signed = model.char_signed and not self.features.unsigned_char
         self.layout = host.arch.pt_regs_for(host.version)
         self.options = options_of(host.version)
+        self.printk_holder = self.options  # of the trace array that the kernel's own trace_printk() goes to
         self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
         self.addresses.strings = host.constant_strings()
         self.addresses.trampoline = host.return_trampoline

@@ -124,12 +124,17 @@ class Features:
     filter_functions: bool = since("6.12", "seen there: FIELD.function in filters")
     trigger_filter_errors: bool = since("6.12", "seen there: error_log has the errors of triggers' conditions")
     sorts_pairs: bool = since("6.12", "seen there: sort() takes the two largest from its heap at a time")
+    place_is_a_number: bool = since("6.12", "seen there: nothing may follow the place of a function in a list")
+    columns_stay_inside: bool = since(
+        "6.12", "seen there: an error behind a fetch from memory is said to be as much later"
+    )
     tracepoints_to_come: bool = since("6.12", "57a7e6de9e30: a tracepoint that is not there may be a module's")
     lazy_resched: bool = since("6.13", "26baa1f1c4bd: one flag of an entry says that the task is to go later")
     fprobes_on_shadow_stacks: bool = since(
         "6.14",
         "4346ba160409: calls that fprobes catch are kept on the task's shadow stack, not in instances of the fprobe",
     )
+    events_of_modules: bool = since("6.14", "b355247df104: sets of events may be for a module to come")
     option_func_args: bool = since("6.15", "533c20b062d7: the options func-args and funcgraph-args")
     unsigned_char: bool = since("6.2", "3bc753c06dd0: the kernel's char is unsigned on every CPU")
     tprobes_share: bool = since(
@@ -144,6 +149,10 @@ class Features:
     synthetic_spaces: bool = since("7.2", "seen there: no commas in the print fmt of synthetic events")
     hist_comm: bool = since("7.2", "seen there: common_comm in histograms")
     hist_cpu_twice: bool = since("7.2", "seen there: a histogram's line says common_cpu, and then the field's name")
+    graph_exit_held: bool = since("7.2", "seen there: returns in function_graph count as held once, as entries do")
+    lazy_model: bool = since(
+        "7.2", "seen there: the latency format says PREEMPT(lazy), which is the model of that kernel"
+    )
     dynevent_message: bool = since("7.2", "seen there: a definition of no kind is in error_log")
     faultable_programs: bool = since(
         "7.2", "trace_call_bpf_faultable(): programs of system calls' events run whatever runs on the CPU"

@@ -244,10 +244,11 @@ class Columns:
 
     def latency_title(self, entries: int, total: int) -> str:
         """print_trace_header(): what stands above the columns of the latency format."""
+        model = "PREEMPT(lazy)" if self.features.lazy_model else "desktop"
         return (
             f"# {self.tracer_name} latency trace v1.1.5 on {self.host.release}\n"
             "# --------------------------------------------------------------------\n"
-            f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:desktop VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
+            f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:{model} VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
             "#    -----------------\n"
             "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
             "#    -----------------\n"

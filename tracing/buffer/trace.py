@@ -22,7 +22,8 @@ ENTRY_WAITERS, FULL_WAITERS = 1, 2  # bits of `pipe_waiters`
 USER_STACK_ENTRIES = 8  # FTRACE_STACK_ENTRIES
 # What an instance does not have, and what it begins without.  trace.c:TOP_LEVEL_TRACE_FLAGS, ZEROED_TRACE_FLAGS
 TOP_LEVEL_OPTIONS = ("trace_printk", "printk-msg-only", "record-cmd")
-ZEROED_OPTIONS = ("event-fork", "function-fork", "trace_printk_dest", "copy_trace_marker")
+PRINTK_DEST = "trace_printk_dest"  # of all arrays one has it
+ZEROED_OPTIONS = ("event-fork", "function-fork", PRINTK_DEST, "copy_trace_marker")
 SYSCALL_USER_BUF = 63  # CONFIG_TRACE_SYSCALL_BUF_SIZE_DEFAULT
 EMPTY_KB = 0  # two pages for each CPU
 
@@ -359,6 +360,9 @@ class TraceArray(Columns, Shared):
         """set_tracer_flag()."""
         if self.options[name] == on:
             return
+        if name == PRINTK_DEST:
+            self.choose_printk(on)
+            return
         self.options[name] = on
         self._note()
         if name in self.on_flag:
@@ -367,6 +371,18 @@ class TraceArray(Columns, Shared):
             self.buffer.overwrite = on
             if self.snapshot is not None:
                 self.snapshot.overwrite = on
+
+    def choose_printk(self, on: bool) -> None:
+        """update_printk_trace(): it comes from the array that had it; who gives it up leaves it to the machine's own.
+
+        EINVAL: the machine's own cannot give it up.
+        """
+        if not on and not self.name:
+            raise KernelError(EINVAL, "only another trace array can take it away")
+        board = self.board
+        board.printk_holder[PRINTK_DEST] = False
+        board.printk_holder = self.options if on else board.options
+        board.printk_holder[PRINTK_DEST] = True
 
     def options_text(self) -> str:
         """The file trace_options: one `name` or `noname` a line."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
+from arch.records import dataclass
 from tracing.buffer.trace import TraceArray
 from tracing.files.array_files import Modes
 from tracing.files.formats import HEADER_EVENT, WITH_NUMBER, header_page
@@ -21,6 +22,8 @@ from tracing.record.event import EventFile, TraceEvent
 from tracing.record.registry import EventRegistry
 from tracing.triggers.hist.trigger import HistTriggers
 from tracing.triggers.trigger import TriggerFiles
+
+MODULE_MARK = ":mod:"
 
 
 class EventFiles:
@@ -39,6 +42,7 @@ class EventFiles:
         self.hook = hook
         for option in ("record-cmd", "record-tgid"):
             array.on_flag[option] = self.record_tasks
+        self.of_modules: list[ModuleEvents] = []  # set_event's words for modules to come, newest first
         self._systems: dict[str, Directory] = {}
         self._event_directories: dict[TraceEvent, Directory] = {}
 
@@ -245,10 +249,11 @@ class EventFiles:
         files = ((event, event.files.get(self.array)) for event in self.newest_first())
         return "".join(
             f"{event.system}:{event.name}\n" for event, file in files if file is not None and file.registered
-        )
+        ) + "".join(each.text() for each in self.of_modules)
 
     def clear_events(self) -> None:
         """set_event opened with O_TRUNC: all events off."""
+        self.of_modules.clear()
         for event in self.events:
             self.set_enabled(event, False)
 
@@ -264,6 +269,9 @@ class EventFiles:
         self.array.expand()
         on = not item.startswith("!")
         name = item.removeprefix("!")
+        if self.board.features.events_of_modules and MODULE_MARK in name:
+            self.cache_mod(ModuleEvents.of(name), on)
+            return taken
         system, colon, event_name = name.partition(":")
         chosen = []
         for event in self.events:
@@ -278,6 +286,16 @@ class EventFiles:
         self.set_all(chosen, on)
         return taken
 
+    def cache_mod(self, asked: ModuleEvents, on: bool) -> None:
+        """No module is here: its events are kept for when it comes.  EINVAL: there is nothing to be taken away."""
+        if on:
+            self.of_modules.insert(0, asked)
+            return
+        left = [each for each in self.of_modules if not each.meant_by(asked)]
+        if left == self.of_modules:
+            raise KernelError(EINVAL, "nothing is kept for that module")
+        self.of_modules = left
+
     def release(self) -> None:
         """The trace array goes: everything off, triggers gone.  event_trace_del_tracer()."""
         array = self.array
@@ -286,6 +304,37 @@ class EventFiles:
             if file is not None:
                 drop_file(file)
                 del event.files[array]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleEvents:
+    """struct event_mod_load: events of a module that is not there, by a name alone or by system and event; empty: any."""
+
+    module: str
+    match: str
+    system: str
+    event: str
+
+    @classmethod
+    def of(cls, text: str) -> ModuleEvents:
+        """`system:event:mod:MODULE`, `name:mod:MODULE`, `:mod:MODULE`."""
+        name, _, module = text.partition(MODULE_MARK)
+        system, colon, event = name.partition(":")
+        if colon:
+            return cls(module, "", "" if system == "*" else system, "" if event == "*" else event)
+        return cls(module, "" if name == "*" else name, "", "")
+
+    def meant_by(self, asked: ModuleEvents) -> bool:
+        """`asked` takes it away."""
+        return asked.module == self.module and all(
+            wanted in ("", own)
+            for wanted, own in ((asked.match, self.match), (asked.system, self.system), (asked.event, self.event))
+        )
+
+    def text(self) -> str:
+        """Its line of set_event."""
+        name = self.match or f"{self.system or '*'}:{self.event or '*'}"
+        return f"{name}{MODULE_MARK}{self.module}\n"
 
 
 def drop_file(file: EventFile) -> None:

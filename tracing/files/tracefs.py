@@ -225,6 +225,8 @@ class TraceFs:
         self.board.host.spend(INSTANCE_NS)
         instance.follower.release()
         instance.array.set_tracer("nop")
+        if self.board.printk_holder is instance.array.options:
+            instance.array.choose_printk(False)
         instance.function.release()
         instance.events.release()
         del self.instances[name]

@@ -34,7 +34,9 @@ class FieldParser(FetchParser):
 
     def variable(self, name: str, at: int) -> Op:
         """Any name; whether the event has it was asked later before 6.5."""
-        if self.features.eprobe_fields_by_parser and name not in self.known and name not in ("comm", "COMM"):
+        if self.features.eprobe_fields_by_parser and name not in self.known:
+            if name in ("comm", "COMM"):
+                return Op("comm")
             raise ProbeError("BAD_VAR", at)
         return Op("field", name=name)
 

@@ -54,6 +54,7 @@ class FetchParser:
         self.size = 0  # of the fixed part so far
         self.signature = signature  # of the function, as far as BTF knows it
         self.found: btf_args.Found | None = None  # what BTF says of the argument that is parsed
+        self.column = 0  # in the definition, of what is parsed
 
     def find_type(self, name: str | None) -> FetchType | None:
         """find_fetch_type(): by name, `b4@2/32` by its container; None if there is none."""
@@ -101,7 +102,7 @@ class FetchParser:
         if not text:
             raise ProbeError("NO_ARG_BODY", start)
         expression, type_name, count, type_at = self.split_type(text, start)
-        immediate_string = (expression in ("$comm", "$COMM") and not self.of_event) or expression.startswith('\\"')
+        immediate_string = not self.of_event and (expression in ("$comm", "$COMM") or expression.startswith('\\"'))
         if immediate_string:
             if count or (type_name is not None and type_name != "string"):
                 if self.features.string_type_message:
@@ -114,13 +115,14 @@ class FetchParser:
             raise ProbeError("BAD_TYPE", type_at if type_name is not None else start)
         arg = ProbeArg(name, text, kind, count, self.size)
         self.check_size(arg, start)
-        self.found = None
+        self.found, self.column = None, start
         arg.ops = self.expression(expression, start, [])
+        inside = self.column - start if self.features.columns_stay_inside else 0
         if self.found is not None:
             self.choose_type(arg, self.found, type_name, start)
             self.check_size(arg, start)
         self.size += arg.size
-        self.choose_store(arg, type_name, start, type_at)
+        self.choose_store(arg, type_name, start + inside, type_at + inside)
         return arg
 
     def check_size(self, arg: ProbeArg, start: int) -> None:
@@ -340,7 +342,7 @@ class FetchParser:
         if close < 0:
             raise ProbeError("DEREF_OPEN_BRACE", inner_at + len(inner))
         self.expression(inner[:close], inner_at, ops)
-        self.found = None
+        self.found, self.column = None, inner_at
         if ops[-1].op in ("comm", "data"):
             raise ProbeError("COMM_CANT_DEREF", inner_at)
         self.push(ops, Op("deref", 0, offset, user), inner_at)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from arch.abi.errno import EINVAL
+from arch.cstring import kstrto
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
@@ -21,6 +22,7 @@ class Functions:
 
     def __init__(self, board: Board, kprobes: Kprobes) -> None:
         self.host = board.host
+        self.place_is_a_number = board.features.place_is_a_number
         self.kprobes = kprobes
         self.enabled = True
         self.watchers: list[Callable[[], None]] = []  # tracers, which have to look again what they may trace
@@ -83,11 +85,20 @@ class Functions:
         """Functions that no kprobe may be in, and how often the list has them."""
         return blacklist(self.host.arch.name, self.host.version)
 
+    def place(self, text: str) -> int:
+        """0 for what is no place."""
+        if not self.place_is_a_number:
+            return simple_strtoul(text)[0]
+        try:
+            return kstrto(text, 0, 64, False)
+        except KernelError:
+            return 0
+
     def match(self, pattern: str) -> list[str]:
         """By name or glob; a number is a place in the list, from 1.  add_rec_by_index()."""
         names = self.names()
         if is_place(pattern):
-            index = simple_strtoul(pattern)[0] - 1
+            index = self.place(pattern) - 1
             return names[index : index + 1] if index >= 0 else []
         _, matches = build_glob(pattern)
         return [

@@ -96,6 +96,7 @@ class GraphTracer(Tracer):
         self.entry = struct.Struct(board.order + word + (word if board.features.option_func_args else "i"))
         self.depth_last = not board.features.graph_depth_first
         self.exit = struct.Struct(board.order + (f"{word}{word}QQi" if self.depth_last else f"{word}iIQQ"))
+        self.exit_held = int(board.features.graph_exit_held)
         self.args = FunctionArgs(board)
         self.last_pid: dict[int, int] = {}  # while a trace is printed: by CPU
         self.depth: dict[int, int] = {}
@@ -196,7 +197,7 @@ class GraphTracer(Tracer):
         if now - begun < self.array.threshold_us * 1000:
             return
         values = (address, 0, begun, now, depth) if self.depth_last else (address, depth, 0, begun, now)
-        self.array.write(self.board.header_of(TRACE_GRAPH_RET) + self.exit.pack(*values))
+        self.array.write(self.board.header_of(TRACE_GRAPH_RET, 0, self.exit_held) + self.exit.pack(*values))
 
     def left(self, data: bytes) -> tuple[int, int, int, int, int]:
         """Function, depth, overruns, begin and end of a return."""

@@ -73,6 +73,7 @@ from simkernel.net.ipv4.tcp_wire import (
 from simkernel.net.reuseport import queue
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
+CLONE_HAS_ADDRESSES_SINCE = "7.2"  # seen there: inet_csk_clone_lock() copies them before it tells of the state
 
 
 @kernel_function("int tcp_v4_rcv(struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
@@ -524,7 +525,10 @@ def tcp_v4_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int) -> Body:
 
 
 def _clone_seen(k: NetKernel, listener: Sock, child: TcpSock) -> None:
-    """inet_csk_clone_lock(): as yet the child has its listener's addresses."""
+    """inet_csk_clone_lock(): as yet the child has its listener's addresses, before 7.2."""
+    if k.version.at_least(CLONE_HAS_ADDRESSES_SINCE):
+        k.trace("inet_sock_set_state", child.addr, TCP_LISTEN, TCP_SYN_RECV)
+        return
     own = child.laddr, child.lport, child.raddr, child.rport
     child.laddr, child.lport, child.raddr, child.rport = listener.laddr, listener.lport, listener.raddr, 0
     child.sync_addresses()

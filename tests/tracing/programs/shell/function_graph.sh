@@ -17,7 +17,7 @@ echo -1 > max_graph_depth; echo rc $?; cat max_graph_depth
 echo 0 > max_graph_depth
 graph() { echo "== $*"; echo > trace; echo function_graph > current_tracer; for o in $*; do echo $o > trace_options || echo bad $o; done
   sh -c 'echo $$ > set_ftrace_pid; exec /w 1' > /dev/null; echo 0 > tracing_on
-  sed -E 's/[-+!#@*$]? *[0-9][0-9.]* us *\|/ N us |/; s/(sh|w)-[0-9]+/\1-PID/g; s/ +/ /g; s/[0-9]+\.[0-9]+ \|/TIME |/; s/\+0x[^)]*//; s/ on 6.*//; s/\.N\./.../; /^ *$/d; /task: -/d' trace
+  sed -E 's/[-+!#@*$]? *[0-9][0-9.]* us *\|/ N us |/; s/(sh|w)-[0-9]+/\1-PID/g; s/ +/ /g; s/[0-9]+\.[0-9]+ \|/TIME |/; s/\+0x[^)]*//; s/ on [67].[0-9].*//; s/\.N\./.../; /^ *$/d; /task: -/d' trace
   echo nop > current_tracer; echo 1 > tracing_on
   for o in $*; do case $o in no*) echo ${o#no} > trace_options;; *) echo no$o > trace_options;; esac; done; echo > set_ftrace_pid; }
 graph
