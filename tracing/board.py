@@ -83,6 +83,7 @@ class Board:
         # 9a6944fee68e looks at strings before they are printed; asked of 6.1, of no later one
         self.addresses.loses_string = host.version.at_least("5.13") and host.version.before("6.2")
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
+        self.fields_line: Line = lambda data: ""  # the option `fields`: what it prints of an entry
         self.tasks = SavedTasks(self.features.large_cmdlines, host.nr_cpus)
         self.tick_ns = TICK_NSEC
         self.nop_options = {

@@ -30,6 +30,7 @@ from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
 from tracing.probes.table import ProbeTable
 from tracing.probes.uprobes import Uprobes
+from tracing.record.by_fields import by_fields
 from tracing.record.printk import printk_context
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
@@ -60,6 +61,7 @@ class Tracing:
         self.known = known = KnownEvents(host)
         first = newest(feature_table.FIRST_EVENT, host.version)
         self.events = events = EventRegistry(first, board.lines, known)
+        board.fields_line = by_fields(board, events)
         self.tracepoints: dict[str, Tracepoint] = install(recorder, events, known)
         self.all_known = False
         self.syscalls = SyscallTable(recorder, events, self.tracepoints, known, enter_event)

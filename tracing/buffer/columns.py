@@ -100,6 +100,8 @@ class Columns:
 
     def entry_text(self, data: bytes) -> str:
         """An entry behind its columns, with the newline; what its type's line function says."""
+        if self.options.get("fields"):
+            return self.board.fields_line(data)
         kind = int.from_bytes(data[:2], self.board.byteorder)
         line = self.board.lines.get(kind)
         if line is not None:

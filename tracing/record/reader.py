@@ -51,6 +51,24 @@ class Place:
 DEVICE_MAPS = (14, 25)  # BPF_MAP_TYPE_DEVMAP, BPF_MAP_TYPE_DEVMAP_HASH
 
 
+def read_string(mem: Memory, address: int, limit: int) -> bytes:
+    """Kernel memory up to a NUL, to what cannot be read, or so many bytes."""
+    data = bytearray()
+    while len(data) < limit:
+        try:
+            chunk = mem.read(address + len(data), min(32, limit - len(data)))
+        except Fault:
+            try:
+                chunk = mem.read(address + len(data), 1)
+            except Fault:
+                break
+        end = chunk.find(b"\0")
+        if end >= 0:
+            return bytes(data + chunk[:end])
+        data += chunk
+    return bytes(data)
+
+
 class Reader:
     """Kernel memory as the inline functions of the kernel's headers see it.
 
@@ -82,20 +100,7 @@ class Reader:
         """A kernel string without its NUL; "(null)" as __assign_str() has it."""
         if not pointer:
             return b"(null)"
-        data = bytearray()
-        while len(data) < limit:
-            try:
-                chunk = self.mem.read(pointer + len(data), min(32, limit - len(data)))
-            except Fault:
-                try:
-                    chunk = self.mem.read(pointer + len(data), 1)
-                except Fault:
-                    break
-            end = chunk.find(b"\0")
-            if end >= 0:
-                return bytes(data + chunk[:end])
-            data += chunk
-        return bytes(data)
+        return read_string(self.mem, pointer, limit)
 
     def fixed(self, value: int | bytes, size: int) -> bytes:
         """A char array from bytes or a kernel string, with its NUL."""
