@@ -56,8 +56,9 @@ from bpf.run.interpreter import (
 )
 from bpf.run.llvm_arena import ArenaFunction
 from bpf.run.llvm_lines import BUDGET_SPENT, OK, RAISED, STATUS, TAIL_CALLED, TOO_DEEP, WORDS
+from bpf.run.llvm_memory import signed
 from bpf.run.llvm_signed import Unsupported
-from bpf.run.llvm_text import MAX_NATIVE_DEPTH, Function, M, signed
+from bpf.run.llvm_text import MAX_NATIVE_DEPTH, Function, M
 from bpf.run.native_call import NativeCall
 from bpf.run.sight import context_sight
 from bpf.run.window import Window, window_of

@@ -110,16 +110,14 @@ class ArenaFunction(Function):
         """Of the page that was found."""
         if self.there is None:
             return super().read(i, address, size, probe)
-        value = self.order(self.let(f"load i{8 * size}, ptr {self.pointer(self.there)}, align 1"), size)
-        return value if size == 8 else self.let(f"zext i{8 * size} {value} to i64")
+        return self.near(self.there, size)
 
     def write(self, i: int, address: str, size: int, value: str) -> None:
         """Of the page that was found."""
         if self.there is None:
             super().write(i, address, size, value)
             return
-        short = value if size == 8 else self.let(f"trunc i64 {value} to i{8 * size}")
-        self.do(f"store i{8 * size} {self.order(short, size)}, ptr {self.pointer(self.there)}, align 1")
+        self.put_near(self.there, size, value)
 
 
 def changed_by(insn: Insn) -> tuple[int, ...]:

@@ -7,12 +7,13 @@ translated address, anything else is a call of the memory's own read and write. 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import Protocol
 
 from arch.abi.limits import U32_MAX
 from arch.memory import Memory
 from arch.native import Block, Native, Word
-from arch.native.ir import HARDLY_TAKEN, MOSTLY_TAKEN
+from arch.native.ir import HARDLY_TAKEN
 from bpf.isa.callees import TIMED_MAY_GOTO
 from bpf.isa.insn import (
     BPF_ADD,
@@ -72,8 +73,10 @@ from bpf.run.interpreter import (
     BPF_FRAME_SIZE,
     Translator,
 )
-from bpf.run.llvm_lines import DEPTH, OK, RAISED, STATUS, TAIL_CALLED, TOO_DEEP, Lines
+from bpf.run.llvm_lines import DEPTH, OK, RAISED, TAIL_CALLED, TOO_DEEP
+from bpf.run.llvm_memory import Accesses, signed
 from bpf.run.llvm_signed import Unsupported, compute_with_offset
+from bpf.run.loops import Loop, loops
 from bpf.run.native_call import NativeCall
 from bpf.run.window import Window
 
@@ -125,14 +128,12 @@ class Source(Protocol):
         """How the call of a helper at this instruction is made without Python; None: it is not."""
 
 
-class Function(Lines):
+class Function(Accesses):
     """The text of one LLVM function."""
 
     def __init__(self, jit: Source, start: int, entries: dict[str, int], window: Window, host: int) -> None:
-        super().__init__(entries)
+        super().__init__(entries, window, host, jit.mem.byteorder == "big")
         self.jit, self.start = jit, start
-        self.window, self.host = window, host
-        self.big = jit.mem.byteorder == "big"
 
     # ---- the whole ----
 
@@ -150,11 +151,37 @@ class Function(Lines):
         self.do("%slice = alloca i64")
         self.take_budget()
         self.do(f"br label %I{self.start}")
+        twice = loops(self.jit.insns, instructions, self.jit.translator.targets)
         for i in instructions:
             self.label(f"I{i}")
+            if i in twice:
+                self.enter(twice[i], instructions)
             self.insn(i, self.jit.insns[i])
+            if self.loop is not None and i >= self.loop.last:
+                self.loop = None
         self.text.append("}")
         return "\n".join(self.text)
+
+    def enter(self, loop: Loop, instructions: list[int]) -> None:
+        """The copy of a loop for when all is in memory, and the label of the loop itself."""
+        for register, first, length in loop.stretches:
+            there = self.fresh("there")
+            self.inside(self.address(register, first), length, there, f"G{loop.first}")
+            self.label(there)
+        self.do(f"br label %F{loop.first}")
+        self.loop, self.fast = loop, True
+        for i in instructions:
+            if loop.first <= i <= loop.last:
+                self.label(f"F{i}")
+                self.insn(i, self.jit.insns[i])
+        self.fast = False
+        self.label(f"G{loop.first}")
+
+    def place(self, i: int) -> str:
+        """The label of an instruction: in the loop, that of the copy that is being written."""
+        if self.loop is not None and self.loop.first <= i <= self.loop.last:
+            return f"F{i}" if self.fast else f"G{i}" if i == self.loop.first else f"I{i}"
+        return f"I{i}"
 
     def reachable(self) -> set[int]:
         """Instructions of this function."""
@@ -191,7 +218,7 @@ class Function(Lines):
             self.put(insn.dst_reg, str(self.constant(i, insn)))
         else:
             raise Unsupported(f"opcode {insn.code:02x}")
-        self.do(f"br label %I{self.jit.translator.following(i)}")
+        self.do(f"br label %{self.place(self.jit.translator.following(i))}")
 
     def count_run(self, at: int) -> None:
         """One more in a word of the host's."""
@@ -258,71 +285,6 @@ class Function(Lines):
         self.put(insn.dst_reg, value if kind == "i64" else self.let(f"zext {kind} {value} to i64"))
 
     # ---- memory ----
-
-    def address(self, reg: int, off: int) -> str:
-        """reg + off"""
-        return self.let(f"add i64 {self.get(reg)}, {off}")
-
-    def where(self, address: str, size: int) -> tuple[str, str, str]:
-        """Labels: inside the machine's memory, outside, after."""
-        off = self.let(f"sub i64 {address}, {signed(self.window.base)}")
-        inside = self.let(f"icmp ule i64 {off}, {self.window.size - size}")
-        fast, slow, after = self.fresh("fast"), self.fresh("slow"), self.fresh("after")
-        self.do(f"br i1 {inside}, label %{fast}, label %{slow}, {MOSTLY_TAKEN}")
-        return fast, slow, after
-
-    def pointer(self, address: str) -> str:
-        """Host address of an address in the machine's memory.  Not by the offset that is compared: nobody waits for that."""
-        return self.let(
-            f"getelementptr i8, ptr inttoptr (i64 {self.host - signed(self.window.base)} to ptr), i64 {address}"
-        )
-
-    def order(self, value: str, size: int) -> str:
-        """Between the machine's byte order and the host's (little)."""
-        return (
-            self.let(f"call i{size * 8} @llvm.bswap.i{size * 8}(i{size * 8} {value})")
-            if self.big and size > 1
-            else value
-        )
-
-    def status_ok(self) -> None:
-        """Leave if Python noted an exception."""
-        status = self.let(f"load i64, ptr {self.word(STATUS)}")
-        self.leave_unless_ok(self.let(f"trunc i64 {status} to i32"))
-
-    def read(self, i: int, address: str, size: int, probe: bool = False) -> str:
-        """The number at an address, 64 bits wide."""
-        kind = f"i{size * 8}"
-        fast, slow, after = self.where(address, size)
-        result = self.fresh("%v")
-        self.label(fast)
-        value = self.order(self.let(f"load {kind}, ptr {self.pointer(address)}, align 1"), size)
-        near = value if size == 8 else self.let(f"zext {kind} {value} to i64")
-        self.do(f"br label %{after}")
-        self.label(slow)
-        args = f"ptr %state, i64 {address}, i32 {size}, i64 {i}, i32 {int(probe)}"
-        far = self.let(f"call i64 {self.entry('read')}({args})")
-        self.status_ok()
-        end = self.fresh("end")
-        self.do(f"br label %{end}")
-        self.label(end)
-        self.do(f"br label %{after}")
-        self.label(after)
-        self.do(f"{result} = phi i64 [ {near}, %{fast} ], [ {far}, %{end} ]")
-        return result
-
-    def write(self, i: int, address: str, size: int, value: str) -> None:
-        """Store the low bytes of a 64-bit value."""
-        fast, slow, after = self.where(address, size)
-        self.label(fast)
-        short = value if size == 8 else self.let(f"trunc i64 {value} to i{size * 8}")
-        self.do(f"store i{size * 8} {self.order(short, size)}, ptr {self.pointer(address)}, align 1")
-        self.do(f"br label %{after}")
-        self.label(slow)
-        self.do(f"call void {self.entry('write')}(ptr %state, i64 {address}, i32 {size}, i64 {value}, i64 {i})")
-        self.status_ok()
-        self.do(f"br label %{after}")
-        self.label(after)
 
     def load(self, i: int, insn: Insn) -> None:
         """dst = *(size *)(src + off)"""
@@ -419,6 +381,8 @@ class Function(Lines):
         Whenever the budget crosses a multiple of SLICE, its end among them, Python is asked whether to go on.
         """
         if off < 0:
+            if self.loop is not None and self.fast:
+                self.hide(self.loop.counters)
             before = self.let("load i64, ptr %slice")
             self.do(f"store i64 {self.let(f'add i64 {before}, {off}')}, ptr %slice")
             ask, enough = self.fresh("ask"), self.fresh("enough")
@@ -432,7 +396,12 @@ class Function(Lines):
             self.leave_unless_ok(status)
             self.do(f"br label %{enough}")
             self.label(enough)
-        self.do(f"br label %I{i + off + 1}")
+        self.do(f"br label %{self.place(i + off + 1)}")
+
+    def hide(self, registers: Iterable[int]) -> None:
+        """From LLVM how they come to what they hold: it would count addresses in step with them, in more instructions than it saves."""
+        for register in registers:
+            self.put(register, self.let(f'call i64 asm "", "=r,0"(i64 {self.get(register)})'))
 
     def branch(self, i: int, insn: Insn, op: int, wide: bool) -> None:
         """if dst op operand goto off"""
@@ -446,7 +415,7 @@ class Function(Lines):
         else:
             test = self.let(f"icmp {_COMPARE[op]} {kind} {x}, {y}")
         taken = self.fresh("taken")
-        self.do(f"br i1 {test}, label %{taken}, label %I{i + 1}")
+        self.do(f"br i1 {test}, label %{taken}, label %{self.place(i + 1)}")
         self.label(taken)
         self.go(i, insn.off)
 
@@ -550,9 +519,4 @@ class Function(Lines):
         self.leave(OK)
         self.label(stays)
         self.leave_unless_ok(status)
-        self.do(f"br label %I{i + 1}")
-
-
-def signed(value: int) -> int:
-    """64 bits as a signed number."""
-    return value - (1 << 64) if value >> 63 else value
+        self.do(f"br label %{self.place(i + 1)}")

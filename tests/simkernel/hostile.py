@@ -216,12 +216,33 @@ class Attack:
         elif kind == "recurse" and rng.random() < 0.5:
             self.insns.append(Insn(0x85, 0, 1, 0, -len(self.insns) - 1))
 
+    def table_loop(self, rng: random.Random) -> None:
+        """Stores behind the last piece's pointer at places that are cut down to the size of a table, in a loop that may change the pointer."""
+        mask, shift, off = (
+            rng.choice([7, 255, 1023, 8191, 0xFFFF]),
+            rng.choice([0, 3, 4]),
+            rng.choice([0, 0, 8, -8, -0x8000, 0x7FF0]),
+        )
+        self.insns.append(Insn(0xB7, 8, 0, 0, rng.choice([2, 64, 3000])))
+        body = [
+            Insn(0xBF, 1, 8),
+            Insn(0x57, 1, 0, 0, mask),
+            Insn(0x67, 1, 0, 0, shift),
+            Insn(0x0F, 1, 6),
+            Insn(0x7B, 1, 7, off),
+        ]
+        body += rng.choice([[], [], [Insn(0x7B, 6, 7, 16)], [Insn(0x07, 6, 0, 0, 1 << 20)], [Insn(0x79, 6, 1)]])
+        self.insns += [*body, Insn(0x07, 8, 0, 0, -1), Insn(0x55, 8, 0, -len(body) - 2, 0)]
+
     def small(self) -> int:
         return self.rng.choice([0, 1, 2, 8, 16, 1 << 31, self.k.current.addr, self.table().elements()[0] + htab.KEY_AT])
 
     def program(self) -> list[Insn]:
         for _ in range(self.rng.choice([1, 1, 2, 3, 8])):
             self.piece()
+        own = random.Random(repr([insn.code for insn in self.insns]))  # what older numbers name stays what it was
+        if own.random() < 0.2:
+            self.table_loop(own)
         return [*self.insns, Insn(0xB7, 0), Insn(0x95)]
 
     def run(self, tier: str) -> None:
