@@ -70,6 +70,7 @@ class Board:
         self.depth_mask = (
             0xFF if self.preempt_count else 0xF0
         )  # of trace_entry.preempt_count: migration is counted by all
+        self.syscall_depth = 0 if self.features.syscalls_preemptible else 1  # of what records system calls
         self.byteorder = host.arch.byteorder
         self.order = "<" if self.byteorder == "little" else ">"  # for struct
         self.word: int = model.word  # bytes of a long

@@ -156,6 +156,7 @@ class Features:
     fields_show_bytes: bool = since("7.2", "seen there: the option fields shows what is not text in bytes, too")
     fields_name_functions: bool = since("7.2", "seen there: the option fields names functions")
     dynevent_message: bool = since("7.2", "seen there: a definition of no kind is in error_log")
+    syscalls_preemptible: bool = since("7.2", "seen there: records of system calls are made with preemption on")
     faultable_programs: bool = since(
         "7.2", "trace_call_bpf_faultable(): programs of system calls' events run whatever runs on the CPU"
     )

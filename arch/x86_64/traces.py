@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from arch.tracefacts import EventFrames, TraceFacts
 from arch.x86_64.callers import CALLERS_6_1, INLINED_6_1
 
@@ -33,6 +35,32 @@ _USERS_6_1 = _users(
     "arch_ftrace_ops_list_func+0x0/0x1d0",
     {},
 )  # fmt: skip
+_USERS_6_12 = _users(
+    {
+        "function_trace_call": 0x110, "function_no_repeats_trace_call": 0x190, "function_stack_trace_call": 0xB0,
+        "function_stack_no_repeats_trace_call": 0x130, "ftrace_pid_func": 0x40, "ftrace_graph_func": 0x20,
+        "function_trace_probe_call": 0x40, "stack_trace_call": 0x330, "perf_ftrace_function_call": 0x1E0,
+        "kprobe_ftrace_handler": 0x1D0, "fprobe_handler": 0x240,
+    },
+    "arch_ftrace_ops_list_func+0x0/0x1d0",
+    {},
+)  # fmt: skip
+_GRAPH_7_2 = "ftrace_graph_func+0x0/0x70"
+_USERS_7_2 = _users(
+    {
+        "function_trace_call": 0x1B0, "function_no_repeats_trace_call": 0x240, "function_stack_trace_call": 0x180,
+        "function_stack_no_repeats_trace_call": 0x280, "ftrace_pid_func": 0x40,
+        "function_trace_probe_call": 0x40, "stack_trace_call": 0x590, "perf_ftrace_function_call": 0x290,
+        "kprobe_ftrace_handler": 0x1F0, "fprobe_ftrace_entry": 0x260,
+    },
+    "arch_ftrace_ops_list_func+0x0/0x250",
+    {},
+) | {
+    name: f"\ttramp: {_FTRACE_PAGE} ({_GRAPH_7_2}) ->{_GRAPH_7_2}\tsubops: {{ent:{entry} ret:trace_graph_return+0x0/0x140}}"
+    for name, entry in (
+        ("ftrace_graph_func", "trace_graph_entry+0x0/0x10"), ("fgraph_pid_func", "fgraph_pid_func+0x0/0x50"),
+    )
+}  # fmt: skip
 _ASSIST = "ftrace_ops_assist_func+0x0/0x110"
 _USERS_5_10 = _users(
     {
@@ -45,6 +73,19 @@ _USERS_5_10 = _users(
     "\ttramp: ftrace_graph_caller+0x0/0xa0 (ftrace_stub_graph+0x0/0x10) ->prepare_ftrace_return+0x0/0x80",
 )  # fmt: skip
 
+_FRAMES_5_17 = EventFrames(
+    syscall_enter=("syscall_trace_enter.constprop.0",),
+    syscall_exit=("syscall_exit_to_user_mode_prepare", "syscall_exit_to_user_mode"),
+    kprobe_trap=("kprobe_ftrace_handler", _OUTSIDE),
+    kretprobe=("kretprobe_trace_func", "kretprobe_dispatcher", "kretprobe_rethook_handler",
+               "rethook_trampoline_handler", "arch_rethook_trampoline_callback", "arch_rethook_trampoline"),
+    fprobe=("fentry_trace_func", "fentry_dispatcher", "fprobe_ftrace_entry", "0xffffffffc0401095"),
+    uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
+    uretprobe=("__uprobe_trace_func", "uretprobe_dispatcher", *_UPROBE),
+    function=("0xffffffffc0201083",), function_list=("arch_ftrace_ops_list_func",), users=_USERS_6_1,
+    trigger=1, option=1, hist=3,
+)  # fmt: skip
+
 TRACES = TraceFacts(
     clears_upper_half=True,
     searches_lowest=True,
@@ -55,18 +96,14 @@ TRACES = TraceFacts(
     folded_resched=True,
     sibling_calls="4.17",
     frames=(
-        ("5.17", EventFrames(
-            syscall_enter=("syscall_trace_enter.constprop.0",),
-            syscall_exit=("syscall_exit_to_user_mode_prepare", "syscall_exit_to_user_mode"),
-            kprobe_trap=("kprobe_ftrace_handler", _OUTSIDE),
-            kretprobe=("kretprobe_trace_func", "kretprobe_dispatcher", "kretprobe_rethook_handler",
-                       "rethook_trampoline_handler", "arch_rethook_trampoline_callback", "arch_rethook_trampoline"),
-            fprobe=("fentry_trace_func", "fentry_dispatcher", "fprobe_ftrace_entry", "0xffffffffc0401095"),
-            uprobe=("__uprobe_trace_func", "uprobe_dispatcher", *_UPROBE),
-            uretprobe=("__uprobe_trace_func", "uretprobe_dispatcher", *_UPROBE),
-            function=("0xffffffffc0201083",), function_list=("arch_ftrace_ops_list_func",), users=_USERS_6_1,
-            trigger=1, option=1, hist=3,
+        ("7.2", replace(
+            _FRAMES_5_17, syscall_enter=("trace_syscall_enter",), syscall_exit=("trace_syscall_exit",), users=_USERS_7_2,
+            function=("[FTRACE TRAMPOLINE]",),
         )),
+        ("6.12", replace(
+            _FRAMES_5_17, syscall_enter=("syscall_trace_enter",), users=_USERS_6_12, function=("[FTRACE TRAMPOLINE]",),
+        )),
+        ("5.17", _FRAMES_5_17),
         ("5.10", EventFrames(
             syscall_commit=(),
             syscall_enter=("syscall_trace_enter.constprop.0",),

@@ -24,7 +24,6 @@ from tracing.record.recorder import Recorder
 
 NUMBER_AT = 8  # of the call's number in the record
 NUMBER_END = 12
-SYSCALL_DEPTH = 1  # preempt_count that the place holds
 # Words of an event: bytes of a long, where the first is in the record, how many arguments, and where they are in struct pt_regs.
 S_LONG, S_START, S_COUNT, S_ARGUMENTS = range(4)
 # Of its programs: their words, bytes of a long, and of a word of struct pt_regs, of which there are so many, and where.
@@ -197,7 +196,7 @@ def point_tracer(
     records: NativeRecords, file: RecordFile, number: int, long: int, start: int, arguments: Sequence[Row] | None
 ) -> NativeHandler | None:
     """The same as tracer()."""
-    event = records.event(file, number, 0, SYSCALL_DEPTH & records.board.depth_mask)
+    event = records.event(file, number, 0, records.board.syscall_depth & records.board.depth_mask)
     if event is None or any(row.size != long for row in arguments or ()):
         return None
     places = [row.offset for row in arguments or ()]
@@ -249,7 +248,7 @@ def tracer(
 
     None: it is Python's.
     """
-    event = records.event(file, number, 0, SYSCALL_DEPTH & records.board.depth_mask)
+    event = records.event(file, number, 0, records.board.syscall_depth & records.board.depth_mask)
     if event is None or any(row.size != long for row in arguments or ()):
         return None
     places = [row.offset for row in arguments or ()]

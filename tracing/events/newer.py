@@ -23,6 +23,7 @@ def _dynamic(row: TraceEventDecl, since: str, *names: str) -> TraceEventDecl:
     return replace(row, entry=entry, print=text, since=since)
 
 
+task_rename_7_2 = replace(task.task_rename, held=(0, 0), since="7.2")  # names are set without task_lock()
 task_newtask_6_18 = replace(
     task.task_newtask,
     proto="struct task_struct *task, u64 clone_flags",

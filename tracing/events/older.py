@@ -66,12 +66,23 @@ _SUCCESS = (
     ("int target_cpu", "task_cpu(p)"),
 )  # fmt: skip
 sched_wakeup_4_1 = sched.sched_wakeup.like(
-    "sched_wakeup", "struct task_struct *p, int success", entry=_SUCCESS, args="p, 1", until="4.3"
+    "sched_wakeup",
+    "struct task_struct *p, int success",
+    entry=_SUCCESS,
+    args="p, 1",
+    until="4.3",
+    held=sched.sched_wakeup.held,
 )
-sched_waking_5_10 = sched.sched_waking.like("sched_waking", entry=_SUCCESS, since="4.3", until="5.14")
-sched_wakeup_5_10 = sched_waking_5_10.like("sched_wakeup", since="4.3", until="5.14")
-sched_wakeup_new_5_10 = sched_waking_5_10.like("sched_wakeup_new", since="4.3", until="5.14")
-sched_wakeup_new_4_1 = sched_wakeup_4_1.like("sched_wakeup_new", args="p, 1", until="4.3")
+sched_waking_5_10 = sched.sched_waking.like(
+    "sched_waking", entry=_SUCCESS, since="4.3", until="5.14", held=sched.sched_waking.held
+)
+sched_wakeup_5_10 = sched_waking_5_10.like("sched_wakeup", since="4.3", until="5.14", held=sched.sched_wakeup.held)
+sched_wakeup_new_5_10 = sched_waking_5_10.like(
+    "sched_wakeup_new", since="4.3", until="5.14", held=sched.sched_wakeup_new.held
+)
+sched_wakeup_new_4_1 = sched_wakeup_4_1.like(
+    "sched_wakeup_new", args="p, 1", until="4.3", held=sched.sched_wakeup_new.held
+)
 sched_pi_setprio_4_1 = replace(
     sched.sched_pi_setprio,
     proto="struct task_struct *tsk, int newprio",
@@ -129,7 +140,7 @@ softirq_entry_4_1 = replace(
     until="4.5",
 )
 softirq_exit_4_1 = softirq_entry_4_1.like("softirq_exit", until="4.5")
-softirq_raise_4_1 = softirq_entry_4_1.like("softirq_raise", until="4.5")
+softirq_raise_4_1 = softirq_entry_4_1.like("softirq_raise", until="4.5", held=irq.softirq_raise.held)
 
 # Timers: flags in 4.2, %ps instead of %pf in 5.2, baseclk in 5.2, hrtimer mode in 4.16, was_armed with 6.1's backport.
 timer_start_4_1 = replace(
@@ -181,7 +192,7 @@ kmem_cache_free_4_1 = replace(
 )
 
 page_fault_user_4_1 = replace(task.page_fault_user, print=task.page_fault_user.print.replace("%ps", "%pf"), until="5.2")
-page_fault_kernel_4_1 = page_fault_user_4_1.like("page_fault_kernel", until="5.2")
+page_fault_kernel_4_1 = page_fault_user_4_1.like("page_fault_kernel", until="5.2", held=task.page_fault_kernel.held)
 
 workqueue_queue_work_5_10 = replace(
     task.workqueue_queue_work,

@@ -109,6 +109,11 @@ class SyscallEvent(LazyEvent):
         """A record for perf events."""
         raise NotImplementedError
 
+    @property
+    def record_depth(self) -> int:
+        """Its place in the kernel holds preemption, or not."""
+        return self.board.syscall_depth
+
     def warm(self, arguments: Sequence[Row] | None) -> None:
         """Python runs the programs: after some times, native code does."""
         self.runs += 1
@@ -204,7 +209,7 @@ class SyscallEnterEvent(SyscallEvent):
     def record(self, nr: int, args: Sequence[int]) -> bytes:
         """A record of a call that begins now."""
         body: bytes = self.layout.pack(nr, *args[: len(self.params)])
-        return self.header(1) + body
+        return self.header(self.record_depth) + body
 
     def line(self, record: bytes) -> str:
         """`sys_write(fd: 1, buf: 7ffe..., count: 6)`, all numbers hexadecimal."""
@@ -281,7 +286,7 @@ class SyscallExitEvent(SyscallEvent):
     def record(self, nr: int, ret: int) -> bytes:
         """A record of a call that returns now."""
         body: bytes = self.layout.pack(nr, ret)
-        return self.header(1) + body
+        return self.header(self.record_depth) + body
 
     def line(self, record: bytes) -> str:
         """`sys_write -> 0x6`."""

@@ -190,7 +190,7 @@ class TracepointEvent(LazyEvent):
         self._hits = 0  # that were Python's since somebody came or went
         self._tracer: Callable[[tuple[int, ...]], bool] | None = None  # native code for a hit; False: it is Python's
         self._starter: Callable[[tuple[int, ...]], int | None] | None = None
-        flags, depth = tracepoint.fired_with.held
+        flags, depth = tracepoint.decl.held
         self.held_flags = flags if self.board.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
         self.held_depth = depth + (0 if self.board.features.preempt_count_corrected else 1)
 

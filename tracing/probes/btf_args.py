@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from arch.abi.errno import EINVAL, ENOENT
 from arch.ctype import ArrayType, CType, CTypeError, EnumType, IntType, Member, PointerType, StructType, VoidType
 from arch.typetable import TypeTable
 from tracing.board import Board
@@ -139,7 +140,7 @@ def expand_args(words: Sequence[str], signature: Signature | None, first: int, a
             out += [name for name, _ in signature.params]
         elif match is not None and signature is not None and at_an_end and int(match[1]):
             if int(match[1]) > len(signature.params):
-                raise WordError("NO_BTFARG", first + index)
+                raise WordError("NO_BTFARG", first + index, ENOENT)
             out.append(signature.params[int(match[1]) - 1][0] + word[match.end() :])
         else:
             out.append(word)
@@ -149,8 +150,8 @@ def expand_args(words: Sequence[str], signature: Signature | None, first: int, a
 class WordError(ProbeError):
     """An error of one word of a line."""
 
-    def __init__(self, code: str, index: int) -> None:
-        super().__init__(code, 0)
+    def __init__(self, code: str, index: int, errno: int = EINVAL) -> None:
+        super().__init__(code, 0, errno)
         self.index = index
 
 

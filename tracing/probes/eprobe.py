@@ -10,6 +10,7 @@ from functools import partial
 
 from arch.abi.errno import E2BIG, EBUSY, EEXIST, EINVAL, ENODEV, ENOENT
 from arch.errors import KernelError
+from arch.tracefacts import EventFrames, Names
 from tracing.probes.args import MAX_TRACE_ARGS, Op, ProbeArg
 from tracing.probes.command import Command
 from tracing.probes.errors import ProbeError
@@ -118,11 +119,15 @@ class EprobeEvent(ProbeEvent):
         else:
             self.triggers.pop(file).delete()
 
+    def above(self, frames: EventFrames) -> Names:
+        """It runs as a trigger of the other event."""
+        return (*frames.commit, "eprobe_trigger_func", "event_triggers_call", *self.target.above(frames))
+
     def hit(self, file: EventFile, record: bytes, regs: int) -> None:
         """eprobe_trace_func()."""
         self.context.record = record
         values = [value for fetch in self.fetch for value in fetch(0)]
-        header = self.header(self.target.held_depth + 1, self.target.held_flags)  # it runs where the other event does
+        header = self.header(self.target.record_depth + 1, self.target.held_flags)  # it runs where the other event does
         file.commit(header + self.pack((), values), regs)
 
     def line(self, record: bytes) -> str:

@@ -230,7 +230,7 @@ class FetchParser:
                 if link:
                     return btf_args.walk(base, ctype, rest, at + len(name) + len(link))
                 return btf_args.Found([base], ctype.strip)
-        raise ProbeError("NO_BTFARG", at)
+        raise ProbeError("NO_BTFARG", at, ENOENT)
 
     def result(self, text: str, at: int) -> btf_args.Found | None:
         """$retval with its type, and members behind it; None where it is a plain one."""

@@ -299,6 +299,11 @@ class TraceEvent:
         """The tracepoint behind it; empty for a probe or a synthetic event."""
         return "" if self.dynamic or self.program_kind != "tracepoint" else self.name
 
+    @property
+    def record_depth(self) -> int:
+        """The preempt depth in its records."""
+        return self.held_depth
+
     def __repr__(self) -> str:
         return f"<event {self.system}:{self.name} id {self.id}>"
 

@@ -15,7 +15,7 @@ from arch.abi.errno import EINVAL
 from arch.cstring import c_string, kstrto
 from arch.errors import KernelError
 from tracing.board import Board
-from tracing.buffer.columns import TRACE_FN
+from tracing.buffer.columns import TRACE_FN, TRACE_STACK
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
@@ -173,7 +173,8 @@ class FunctionTracer(Tracer):
         def hit(regs: int) -> None:
             traced = self.running and self.wants(name)
             commands = self.commands.count(name) if self.commands.sets else 0
-            listed = len(sites.get(address, ())) - 1 + commands + traced > 1
+            here = sites.get(address, [])
+            listed = len(here) - 1 + commands + traced > 1 and len(users_of(here)) > 1
             if commands:
                 self.commands.hit(name, lambda: self._stack(regs, address, listed))
             if not traced or not self.traces_task():
@@ -196,9 +197,10 @@ class FunctionTracer(Tracer):
         if frames is not None:
             above = frames.function
             if listed and frames.function_list:
-                saved = any(probe.users is None for probe in self.kprobes.sites.get(address, ()))
+                saved = SAVES_REGS.intersection(users_of(self.kprobes.sites.get(address, [])))
                 above = (*frames.function_list, "ftrace_regs_call" if saved else "ftrace_call")
-        self.array.stack_entry([*map(host.frame, above), *host.stack_trace(regs)])
+        header = self.board.header_of(TRACE_STACK, 0, listed)
+        self.array.stack_entry([*map(host.frame, above), *host.stack_trace(regs)], header)
 
     def entry_line(self, data: bytes) -> str:
         """`vfs_write <-ksys_write`; the parent only with the print-parent option."""

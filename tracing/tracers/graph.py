@@ -14,6 +14,7 @@ from tracing.buffer.ringbuffer import Event
 from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobes, Kretprobe, KretprobeInstance
+from tracing.record.stack import frames_of
 from tracing.text.function_args import FunctionArgs
 from tracing.tracers.function import ALL_ENABLED, NONE_DISABLED, FunctionTracer
 from tracing.tracers.functions import FunctionSet, GraphSet
@@ -139,7 +140,11 @@ class GraphTracer(Tracer):
 
     def users(self, name: str) -> tuple[str, ...]:
         """What is called at the entry of a function."""
-        return ("ftrace_graph_func",) if self.running and self.function.wants(name) else ()
+        if not self.running or not self.function.wants(name):
+            return ()
+        frames, function = frames_of(self.board), self.function
+        limited = frames is not None and "fgraph_pid_func" in frames.users and (function.pids.on or function.no_pids.on)
+        return ("fgraph_pid_func",) if limited else ("ftrace_graph_func",)
 
     def probe(self, name: str, address: int) -> Kretprobe:
         """trace_graph_entry() and trace_graph_return() for one function."""
