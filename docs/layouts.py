@@ -34,6 +34,7 @@ RENAMED = {
         f"fl_{name}": f"c.flc_{name}" for name in ("owner", "flags", "type", "pid", "link_cpu", "wait", "file")
     },
     "inet_connection_sock": {"icsk_retransmit_timer": "icsk_inet.sk.tcp_retransmit_timer"},
+    "inode": {"i_state": "i_state.__state"},
     "iov_iter": {"iov": "__iov"},
     "kernfs_node": {"parent": "__parent"},
     "ns_common": {"count": "__ns_ref"},
@@ -100,7 +101,7 @@ def row(struct: StructType, btf: Btf) -> list[str]:
         return []
     there = real_members(btf, type_id)
     for ours, theirs in RENAMED.get(struct.name, {}).items():
-        if ours not in there and (found := real_member(btf, type_id, theirs)) is not None:
+        if (found := real_member(btf, type_id, theirs)) is not None:
             there[ours] = found
     lines = [f"{struct.kind} {struct.name} {btf[type_id].size}"]
     lines += [place_of(path, member, there.get(path)) for path, member in places(struct).items()]

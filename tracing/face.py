@@ -278,6 +278,9 @@ class TraceHost(Protocol):
     def file_page(self) -> tuple[int, int, int]:
         """Inode number, index and dev_t of the page that comes to a file or leaves it now."""
 
+    def mm_counter(self, mm: int, member: int) -> int:
+        """Resident pages of a kind (MM_*) in the address space whose struct mm_struct is there."""
+
     def lru_page(self) -> tuple[int, int]:
         """enum lru_list and PAGEMAP_* of the page that goes to an LRU list now."""
 

@@ -246,6 +246,7 @@ def do_coredump(k: FsKernel, siginfo: int) -> Body:
     assert info is not None
     if mm is None or signal.group_exiting or task.dumpable == 0:
         return 0
+    k.trace("coredump", info.sig)
     limit = task.rlimits[RLIMIT_CORE][0] & U64_MAX
     pattern: str = k.vfs.sysctl["kernel.core_pattern"]
     core = signal.core = CoreState(task)

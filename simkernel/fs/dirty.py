@@ -19,11 +19,12 @@ EVENTS = ("writeback_mark_inode_dirty", "writeback_dirty_inode_start", "writebac
 class DirtyInodes:
     """`vfs.dirty`."""
 
-    __slots__ = ("active", "mirror", "points")
+    __slots__ = ("active", "mirror", "moved", "points")
 
     def __init__(self, tracepoints: Tracepoints, mirror: Mirror) -> None:
         self.active = 0  # 1: somebody listens
         self.mirror = mirror
+        self.moved = mirror.names.dirty_bits_moved
         self.points = [Listening(name, self._changed) for name in EVENTS]
         tracepoints.points.update((point.name, point) for point in self.points)
 
@@ -34,11 +35,14 @@ class DirtyInodes:
         """__mark_inode_dirty(): some of I_DIRTY."""
         if self.active:
             addr = self.mirror.inode(inode)
-            self.mirror.inode_state(inode)
+            self.mirror.inode_state(inode, self._shown(inode.i_state))
             for point in self.points:
                 if point.active:
-                    point.fire(addr, flags)
+                    point.fire(addr, self._shown(flags))
         inode.i_state |= flags
+
+    def _shown(self, state: int) -> int:
+        return (state & I_DIRTY) << self.moved | state & ~I_DIRTY
 
     def attributes_set(self, inode: Inode) -> None:
         """simple_setattr(), proc_setattr(), of the file systems that have no better one."""

@@ -49,6 +49,8 @@ class Features:
         self.shmem_fileattr = has("6.0")  # lsattr and chattr on tmpfs
         self.secretmem_mount_noexec = not has("6.17")  # 98f99394a104: since then the super block says it
         self.anon_files_have_no_fionread = has("6.17")  # IS_ANON_FILE(): regular by their mode alone
+        # bits of i_state: I_DIRTY lies so much higher than in 6.1 (2ed81d8e0d5b)
+        self.dirty_bits_moved = 3 if has("6.11") else 0
         self.sigio_code = has("4.14")  # d08477aa975e: a signal with codes of its own says SI_SIGIO
         # options of tracefs and debugfs: what is not said stays (b8de524ce46e); values are checked (a20971c18752)
         self.tree_mode_kept = has("6.1")

@@ -14,6 +14,9 @@ from simkernel.fs.inode import File, Inode
 from simkernel.fs.lease_table import Breaker, Lease
 from simkernel.kernel.face import Steps
 
+# include/linux/filelock.h, since 7.0
+LEASE_BREAK_LEASE, LEASE_BREAK_NONBLOCK, LEASE_BREAK_OPEN_RDONLY = 1, 8, 16
+
 
 def get_lease(k: FsKernel, file: File) -> int:
     """F_GETLEASE: what it is, or is about to be."""
@@ -72,6 +75,9 @@ def break_lease(k: FsKernel, inode: Inode, flags: int) -> Steps[int]:
     """__break_lease(): whoever holds one in the way is told, and has some time.  EWOULDBLOCK, -ERESTARTSYS."""
     leases, write = k.vfs.leases, flags & O_ACCMODE != O_RDONLY
     wanted = F_UNLCK if write else F_RDLCK
+    if leases.held.get(inode):
+        why = LEASE_BREAK_LEASE | (0 if write else LEASE_BREAK_OPEN_RDONLY)
+        k.trace("break_lease", inode.addr, why | (LEASE_BREAK_NONBLOCK if flags & O_NONBLOCK else 0))
     while True:
         in_the_way = [lease for lease in leases.held.get(inode, ()) if write or lease.kind == F_WRLCK]
         if not in_the_way:

@@ -92,6 +92,7 @@ class LockTable:
 
     def drop_file(self, k: FsKernel, file: File) -> None:
         """The open file is gone: its flock and OFD locks go."""
+        self._tell_removed(k, file, file.addr)
         had = self.flocks.pop(id(file), None) is not None
         before = len(self.records)
         self.records = [lock for lock in self.records if lock.owner is not file]
@@ -101,18 +102,21 @@ class LockTable:
 
     def drop_owner(self, k: FsKernel, file: File, owner: int) -> None:
         """locks_remove_posix(): a descriptor of this table was closed, its record locks on the inode go."""
-        if not self.records:
-            return
-        locks_get_lock_context(k, file.f_inode, F_UNLCK)
-        seen = LockSeen(k, file, F_UNLCK, FL_POSIX | FL_CLOSE, 0, S64_MAX, owner)
+        self._tell_removed(k, file, owner)
         before = len(self.records)
         self.records = [lock for lock in self.records if lock.owner != owner]
-        seen.tell("posix_lock_inode", 0)
-        seen.tell("locks_remove_posix", 0)
-        seen.gone()
         if before != len(self.records):
             self.account(k)
             k.wake_up(self.queue, 0)
+
+    def _tell_removed(self, k: FsKernel, file: File, owner: int) -> None:
+        """What tracing sees of locks_remove_posix(): nothing where nobody has a record lock."""
+        if self.records:
+            locks_get_lock_context(k, file.f_inode, F_UNLCK)
+            seen = LockSeen(k, file, F_UNLCK, FL_POSIX | FL_CLOSE, 0, S64_MAX, owner)
+            seen.tell("posix_lock_inode", 0)
+            seen.tell("locks_remove_posix", 0)
+            seen.gone()
 
     def conflict(self, wanted: Lock) -> Lock | None:
         """The first lock of someone else that overlaps and excludes."""

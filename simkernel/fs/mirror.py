@@ -286,9 +286,9 @@ class Mirror:
                 if isinstance(value, int):
                     layout.set(inode.addr, member, value)
 
-    def inode_state(self, inode: Inode) -> None:
+    def inode_state(self, inode: Inode, state: int) -> None:
         """i_state is looked at."""
-        self.struct("struct inode").set(inode.addr, "i_state", inode.i_state)
+        self.struct("struct inode").set(inode.addr, "i_state", state)
 
     def inode_size(self, inode: Inode) -> None:
         """i_size changed."""

@@ -77,7 +77,7 @@ class AddressSpaces(FaultCounts):
     ) -> None:
         self.board, self.arch, self.physical, self.mem = board, arch, physical, mem
         self.mirror, self.usercopy, self.cpu = mirror, usercopy, cpu
-        self.layout = UserLayout(arch)
+        self.layout, self.trace = UserLayout(arch), tracepoints.trace
         self.frames = Frames(physical)
         self.no_user = UserMemory(AddressSpace(physical, PAGE_SIZE, arch.byteorder))  # a kernel thread's user addresses
         self.unmerge: Callable[[Mm, int, int], None] = lambda mm, start, end: None  # set where there is ksm
@@ -165,11 +165,18 @@ class AddressSpaces(FaultCounts):
             space.destroy()
             raise
         self._attach(mm)
+        if old.mergeable:  # ksm_fork()
+            self.ksm_enter(mm)
         if self.hooks is not None:
             self.newborn = mm  # no task has it yet
             self.hooks.dup_mm(old, mm)
             self.newborn = None
         return mm
+
+    def ksm_enter(self, mm: Mm) -> None:
+        """__ksm_enter()."""
+        mm.mergeable = True
+        self.trace("ksm_enter", mm.addr)
 
     def assign(self, task: Task, mm: Mm | None) -> None:
         """task->mm."""
@@ -226,6 +233,8 @@ class AddressSpaces(FaultCounts):
             self.exit_aio(mm)
         if self.hooks is not None:
             self.hooks.exit_mm(mm)
+        if mm.mergeable:
+            self.trace("ksm_exit", mm.addr)
         mm.release()
         self.mirror.free_mm_memory(mm)
         if self.cpu is not None and self.cpu.address_space is mm.space:

@@ -513,6 +513,9 @@ class SpaceListener(Protocol):
     def fault_begins(self, mm: Space, vma: Vma, page: int) -> int | None:
         """The running task needs a page: the counter that it is in already, if it is present."""
 
+    def file_fault(self, vma: Vma, page: int, write: bool) -> None:
+        """A page of a file is not mapped, and looked for now."""
+
     def mapped(self, mm: Space, vma: Vma, page: int, was: int | None) -> None:
         """It has one; `was`: the counter that the page it had before was in."""
 

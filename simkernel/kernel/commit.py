@@ -6,7 +6,7 @@ somebody asks, not kept.
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_SYS_ADMIN
+from arch.abi.capability import CAP_OPT_NOAUDIT, CAP_SYS_ADMIN
 from arch.abi.errno import ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_NORESERVE
@@ -48,6 +48,7 @@ def commit_limit(k: KernelFace) -> int:
 
 def enough_memory(k: KernelFace, length: int) -> None:
     """__vm_enough_memory(): guessing, not more at once than there is; strictly, not more in all than the limit.  ENOMEM."""
+    admin = k.has_capability(CAP_SYS_ADMIN, CAP_OPT_NOAUDIT)  # cap_vm_enough_memory()
     mode, pages = k.mm.overcommit_memory, page_up(length) // PAGE_SIZE
     if mode == OVERCOMMIT_ALWAYS:
         return
@@ -56,7 +57,7 @@ def enough_memory(k: KernelFace, length: int) -> None:
             raise KernelError(ENOMEM, "more than there is memory")
         return
     allowed, mm = commit_limit(k), k.current.mm
-    if not k.capable(CAP_SYS_ADMIN):
+    if not admin:
         allowed -= ADMIN_RESERVE_PAGES
     if mm is not None:
         allowed -= min(mm.total_pages() // USER_RESERVE_SHARE, USER_RESERVE_PAGES)
@@ -68,6 +69,10 @@ def enough_for_copy(k: KernelFace, mm: Mm) -> None:
     """dup_mmap(): a child's areas are promised once more.  ENOMEM."""
     if k.mm.overcommit_memory == OVERCOMMIT_NEVER:
         enough_memory(k, accounted_pages(mm) * PAGE_SIZE)
+    elif k.capable_watched:
+        for vma in mm.vmas:
+            if vma.account:
+                enough_memory(k, vma.end - vma.start)
 
 
 def enough_to_write(k: KernelFace, mm: Mm, start: int, end: int) -> None:

@@ -489,7 +489,9 @@ def run_task_works(task: Task) -> Steps[None]:
 
 
 def rseq_needed(k: KernelFace, task: Task) -> bool:
-    """The thread moved to another CPU, or may be inside a restartable sequence."""
+    """The thread moved to another CPU, may be inside a restartable sequence, or is watched: Linux does it at each return of who slept."""
+    if k.tracepoints.point("rseq_update").active:
+        return True
     try:
         return task.rseq_cpu != k.cpus.rq.cpu or bool(k.usercopy.get_user(task.rseq + 8, 8))
     except KernelError:

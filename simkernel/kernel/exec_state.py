@@ -25,7 +25,7 @@ class LinuxBinprm:
         self.by_cloexec_fd = False  # it is named by a descriptor that the new program does not have
         self.cred: Cred | None = None  # what the new program will have
         self.secure = False  # AT_SECURE
-        self.addr = 0
+        self.addr = self.interp_addr = 0
 
     def give(self, file: MappedFile) -> MappedFile | None:
         """What is to run from now on; what was, which is the caller's to put."""

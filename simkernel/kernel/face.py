@@ -35,6 +35,7 @@ import random
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
+from arch.abi.errno import EPERM
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.kern_levels import KERN_WARNING, LOG_KERN
 from arch.abi.version import KernelVersion
@@ -297,10 +298,14 @@ class KernelFace:
 
     def capable(self, cap: int, opts: int = 0) -> bool:
         """True when the current task has this capability in the initial user namespace; `opts`: CAP_OPT_*."""
+        return self.has_capability(cap, opts) and self.granted(self.vfs.init_user_ns, cap, opts)
+
+    def has_capability(self, cap: int, opts: int = 0) -> bool:
+        """The same where nothing is done for it: security hooks are not asked, it is not noted."""
         has = bool(self.current.cred.cap_effective >> cap & 1) and "user" not in self.current.namespaces
-        if self.text.probed:
-            self.capable_seen(self.vfs.init_user_ns, cap, opts)
-        return has and self.granted(self.vfs.init_user_ns, cap, opts)
+        if self.capable_watched:
+            self.capable_seen(self.vfs.init_user_ns, cap, opts, has)
+        return has
 
     def granted(self, ns: int, cap: int, opts: int = 0) -> bool:
         """A capability that the current task has is used, unless a security hook says no."""
@@ -314,10 +319,21 @@ class KernelFace:
         if not self.current.flags & PF_SUPERPRIV:
             self.mirror.change_flags(self.current, PF_SUPERPRIV)
 
-    def capable_seen(self, ns: int, cap: int, opts: int) -> None:
+    @property
+    def capable_watched(self) -> bool:
+        """Somebody may want to know what cap_capable() is asked."""
+        return bool(self.text.probed) or self.tracepoints.point("cap_capable").active
+
+    def capable_seen(self, ns: int, cap: int, opts: int, allowed: bool) -> None:
         """Who has a probe on cap_capable() sees it called before the system call returns."""
         if self.text.is_probed("cap_capable"):
             self.capable_calls.append((self.current, ns, cap, opts))
+        else:
+            self.capable_told(ns, cap, allowed)
+
+    def capable_told(self, ns: int, cap: int, allowed: bool) -> None:
+        """The tracepoint in cap_capable()."""
+        self.trace("cap_capable", self.current.cred.addr, ns, ns, cap, 0 if allowed else -EPERM)
 
     def capable_asked(self, ns: int, cap: int, opts: int) -> bool:
         """security_capable() of what the current task has."""

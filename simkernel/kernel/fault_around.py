@@ -31,6 +31,14 @@ class FilledSpace(Space, Protocol):
         """A page of `pages` may be used as its area says."""
 
 
+def window(vma: Vma, page: int, size: int) -> tuple[int, int]:
+    """The addresses around a page that a file of so many bytes may be mapped at: first, and behind the last."""
+    first = max(page & -FAULT_AROUND, vma.start)
+    table_end = ((first >> PMD_SHIFT) + 1) << PMD_SHIFT
+    base = vma.start - vma.pgoff * PAGE_SIZE  # where the file's first page would be
+    return first, min(first + FAULT_AROUND, table_end, vma.end, base + size)
+
+
 def map_around(mm: FilledSpace, vma: Vma, page: int, frames: Frames, events: SpaceListener | None) -> None:
     """Map the neighbours of a page that was just made present for a read; what no cache has stays away."""
     private = vma.private
@@ -40,13 +48,11 @@ def map_around(mm: FilledSpace, vma: Vma, page: int, frames: Frames, events: Spa
         return
     else:
         cached, size, there = cache.cached, vma.file.inode.size, cache.pages
-    first = max(page & -FAULT_AROUND, vma.start)
-    table_end = ((first >> PMD_SHIFT) + 1) << PMD_SHIFT
-    base = vma.start - vma.pgoff * PAGE_SIZE  # where the file's first page would be
+    first, end = window(vma, page, size)
     pages, counts = mm.pages, frames.refcounts
     near: dict[int, int] = {}
-    index = (first - base) // PAGE_SIZE
-    for addr in range(first, min(first + FAULT_AROUND, table_end, vma.end, base + size), PAGE_SIZE):
+    index = vma.pgoff + (first - vma.start) // PAGE_SIZE
+    for addr in range(first, end, PAGE_SIZE):
         if addr not in pages:
             phys = there.get(index) or cached(index)
             if phys is not None:

@@ -19,6 +19,7 @@ from simkernel.kernel.task import Task
 from simkernel.kernel.tracepoints import Tracepoints
 
 LOCAL_TIMER_VECTOR = 0xEC  # arch/x86/include/asm/irq_vectors.h; other CPUs have no such event
+SETUP_SINCE = "6.15"  # hrtimer_init() and its tracepoint have another name
 ON_STACK = 256  # a sleeper's place from the low end of a kernel stack, where no frame comes
 
 
@@ -39,6 +40,7 @@ class HrTimers:
         self.interrupts = [0] * len(depth)  # of each CPU's own timer
         self.point, self.trace = tracepoints.point, tracepoints.trace
         self.now = mem.alloc(8)
+        self.made = "hrtimer_setup" if mirror.version.at_least(SETUP_SINCE) else "hrtimer_init"
 
     def make(self, function: str, clockid: int, mode: int) -> HrTimer:
         """A timer in memory of its own (free() gives it back)."""
@@ -51,9 +53,14 @@ class HrTimers:
         self.cancel(timer)
         self.mem.free(timer.addr)
 
+    @property
+    def told_of_new(self) -> bool:
+        """Somebody listens to what is made."""
+        return self.point(self.made).active
+
     def init(self, timer: HrTimer) -> None:
-        """hrtimer_init()."""
-        self._fire("hrtimer_init", timer, timer.clockid, timer.mode)
+        """hrtimer_init(), hrtimer_setup()."""
+        self._fire(self.made, timer, timer.clockid, timer.mode)
 
     def start(self, timer: HrTimer, expires_ns: int, mode: int, slack_ns: int = 0) -> None:
         """hrtimer_start_range_ns()."""
@@ -91,7 +98,7 @@ class HrTimers:
 
     def of_new_task(self, task: Task, leads: bool) -> None:
         """__sched_fork(): its deadline timers; copy_signal(): ITIMER_REAL."""
-        if self.point("hrtimer_init").active:
+        if self.told_of_new:
             for member, function in (("dl.dl_timer", "dl_task_timer"), ("dl.inactive_timer", "inactive_task_timer")):
                 at = self.mirror.offset_of("struct task_struct", member)
                 if at >= 0:

@@ -98,6 +98,8 @@ def _apply(mm: Mm, vma: Vma, start: int, end: int, advice: int) -> None:
             raise KernelError(EINVAL)
         if advice in (MADV_MERGEABLE, MADV_UNMERGEABLE) and vma.shared:
             return
+        if advice == MADV_MERGEABLE and not mm.mergeable:
+            mm.home.ksm_enter(mm)
         if advice == MADV_UNMERGEABLE:
             mm.home.unmerge(mm, start, end)
         if advice == MADV_DODUMP and vma.dontexpand:

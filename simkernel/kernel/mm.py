@@ -79,6 +79,7 @@ class MmHome(PlaceRules, Protocol):
 
     max_map_count: int  # vm.max_map_count
     unmerge: Callable[[Mm, int, int], None]  # who takes equal pages apart: ksm.py
+    ksm_enter: Callable[[Mm], None]  # who looks for them
 
 
 class MmSlots:
@@ -93,19 +94,16 @@ class Mm(MmSlots):
     user: UserMemory  # over `space`
 
     def __init__(self, home: MmHome, space: AddressSpace) -> None:
-        self.home = home
-        self.space = space
-        self.leaves = space.table.leaves
+        self.home, self.space, self.leaves = home, space, space.table.leaves
         self.vmas: list[Vma] = []
         self.starts: list[int] = []
         self.pages: dict[int, int] = {}  # page address -> physical address
-        self.users, self.addr = 1, 0
+        self.users, self.addr, self.mergeable = 1, 0, False  # MMF_VM_MERGEABLE
         self.start_code = self.end_code = self.start_data = self.end_data = self.start_brk = self.brk = 0
         self.start_stack = self.rss_peak = self.vdso = self.ksm_merging_pages = self.ksm_rmap_items = 0
         self.arg_start = self.arg_end = self.env_start = self.env_end = 0
-        self.auxv = b""
+        self.auxv, self.mmap_base = b"", home.layout.mmap_base
         self.exe_file: MappedFile | None = None
-        self.mmap_base = home.layout.mmap_base
         self.uprobes: object = None
         self.ioctx_table: dict[int, object] = {}  # contexts of asynchronous I/O: simkernel/fs/aio.py
         self.dumpable, self.dump_filter = 1, 0x33  # SUID_DUMP_*, and what a core holds: MMF_DUMP_* from bit 0
@@ -315,6 +313,8 @@ class Mm(MmSlots):
         frames, events = self.home.frames, self.home.events
         was = events.fault_begins(self, vma, page) if events is not None else None
         if phys is None:
+            if events is not None:
+                events.file_fault(vma, page, write)
             phys = self.pages[page] = self._new_page(vma, page, write)
             if not write:
                 map_around(self, vma, page, frames, events)

@@ -15,6 +15,7 @@ from arch.abi.internal import GFP_HIGHUSER_MOVABLE, GFP_KERNEL, GFP_NOWAIT, GFP_
 from arch.abi.limits import PAGE_SIZE
 from arch.cpu import FAULT_PROT, FAULT_WRITE
 from simkernel.kernel.areas import PMD_SHIFT, FilePages, Frames, Space, Vma
+from simkernel.kernel.fault_around import window
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.objects import CACHES, Objects
 from simkernel.kernel.task import CurrentTask
@@ -35,7 +36,7 @@ INACTIVE_ANON, INACTIVE_FILE = 0, 2  # enum lru_list
 LISTENED = (
     "mm_page_alloc", "mm_page_free", "mm_page_free_batched", "mm_lru_insertion", "rss_stat", "tlb_flush",
     "vma_store", "vm_unmapped_area", "exit_mmap", "page_fault_kernel", "kmem_cache_alloc", "kmem_cache_free",
-    "mm_filemap_add_to_page_cache", "mm_filemap_delete_from_page_cache",
+    "mm_filemap_add_to_page_cache", "mm_filemap_delete_from_page_cache", "mm_filemap_map_pages", "mm_filemap_fault",
 )  # fmt: skip
 
 
@@ -129,6 +130,28 @@ class PageEvents:
             self.placed = (host.ino, index, host.dev)
             self.points[name].fire(self._page(phys))
 
+    def file_fault(self, vma: Vma, page: int, write: bool) -> None:
+        """filemap_map_pages() of what is cached around a page that is read, filemap_fault() of one that this has not brought."""
+        file, around, fault = vma.file, self.points["mm_filemap_map_pages"], self.points["mm_filemap_fault"]
+        if file is None or vma.fault is not None or not (around.active or fault.active):
+            return
+        cache = file.inode.i_mapping
+        if cache is None:
+            return
+        mapping = self.mirror.get_field(file.addr, "file", "f_mapping")
+        index = vma.pgoff + (page - vma.start) // PAGE_SIZE
+        found = False
+        if not write:
+            start, end = window(vma, page, file.inode.size)
+            first = vma.pgoff + (start - vma.start) // PAGE_SIZE
+            last = first + (end - start - 1) // PAGE_SIZE
+            there = [number for number in range(first, last + 1) if cache.cached(number) is not None]
+            if there and around.active:
+                around.fire(mapping, first, last)
+            found = index in there
+        if not found and fault.active and not cache.swap_backed:
+            fault.fire(mapping, index)
+
     # -- the LRU lists -------------------------------------------------------------------------------------------
 
     def lru_add(self, phys: int, anonymous: bool, swap_backed: bool) -> None:
@@ -161,7 +184,7 @@ class PageEvents:
             return ANON_PAGES
         return SHMEM_PAGES if cache.swap_backed else FILE_PAGES
 
-    def _count(self, mm: Space, kind: int) -> int:
+    def count(self, mm: Space, kind: int) -> int:
         """What the counter of an address space would be if all of it had arrived there."""
         return sum(self.kind(mm, vma, page) == kind for vma in mm.vmas for page in mm.present(vma.start, vma.end))
 
@@ -186,7 +209,7 @@ class PageEvents:
         cached, self.faults = self.cached.pop(self.board.current.addr, {}), 0
         for kind in sorted(cached):
             if cached[kind]:
-                self.tell_rss(mm, kind, self._count(mm, kind))
+                self.tell_rss(mm, kind, self.count(mm, kind))
 
     def tell_rss(self, mm: Space, kind: int, pages: int) -> None:
         """mm_trace_rss_stat()."""
@@ -258,7 +281,7 @@ class PageEvents:
         """How many pages remain after each page table's worth of them, as zap_pte_range() tells."""
         if not self.points["rss_stat"].active:
             return
-        totals = {kind: self._count(mm, kind) for kind in range(4)}
+        totals = {kind: self.count(mm, kind) for kind in range(4)}
         for vma in mm.vmas:
             for pages in _by_table([page for page in present if vma.start <= page < vma.end]):
                 for kind, count in self._kinds(mm, vma, pages):

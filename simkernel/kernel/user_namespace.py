@@ -107,9 +107,9 @@ def ns_capable(task: Task, target: Namespace | None, cap: int) -> bool:
 
 def may_in(k: KernelFace, target: Namespace | None, cap: int) -> bool:
     """ns_capable() of the current task, which a probe sees."""
-    if k.text.probed:
-        k.capable_seen(ns_address(k, target), cap, 0)
     allowed = ns_capable(k.current, target, cap)
+    if k.capable_watched:
+        k.capable_seen(ns_address(k, target), cap, 0, allowed)
     if allowed:
         k.privilege_used()
     return allowed

@@ -176,6 +176,11 @@ class Host(BpfSide):
         """Of the page that comes to a file or leaves it now."""
         return self.k.mm.page_events.placed
 
+    def mm_counter(self, mm: int, member: int) -> int:
+        """Of the address space of some task; 0 where it is gone."""
+        found = (task.mm for task in self.k.tasks.by_pid.values() if task.mm is not None and task.mm.addr == mm)
+        return next((self.k.mm.page_events.count(each, member) for each in found), 0)
+
     def lru_page(self) -> tuple[int, int]:
         """Of the page that goes to an LRU list now."""
         return self.k.mm.page_events.inserted

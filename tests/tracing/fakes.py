@@ -230,6 +230,9 @@ class FakeHost:
     def file_page(self):
         return (0, 0, 0)
 
+    def mm_counter(self, mm, member):
+        return 0
+
     def lru_page(self):
         return (0, 0)
 

@@ -65,7 +65,7 @@ def test_a_connection_and_its_end(machine, lines):
         ("..s..", probe.format(r"\d+", 7777, 0, 3)),
         ("..s..", probe.format(r"\d+", 7777, 0, 3)),
         ("..s..", f"tcp_receive_reset: {CONNECTION} sock_cookie=3"),
-        (".....", rf"tcp_send_reset: {CONNECTION} state=TCP_ESTABLISHED"),
+        (".....", rf"tcp_send_reset: {CONNECTION} state=TCP_CLOSE"),
         ("b..1.", f"tcp_destroy_sock: {CONNECTION} sock_cookie=2"),
         ("b..1.", f"tcp_destroy_sock: {CONNECTION} sock_cookie=3"),
     ))  # fmt: skip

@@ -24,6 +24,7 @@ from tracing.events import (
     inet,
     irq,
     kmem,
+    late,
     mm,
     mmap_lock,
     neigh,
@@ -60,6 +61,7 @@ MODULES = (
     writeback,
     xdp,
     neigh,
+    late,
 )
 
 

@@ -13,7 +13,7 @@ _FLAGS = (
 _DEV = "MAJOR(REC->s_dev), MINOR(REC->s_dev), REC->i_ino"
 locks_get_lock_context = TraceEventDecl(
     "filelock", "locks_get_lock_context",
-    since="5.10", until="6.9",
+    since="5.10",
     proto="struct inode *inode, int type, struct file_lock_context *ctx",
     entry=(
         ("unsigned long i_ino", "inode->i_ino"),
@@ -27,7 +27,7 @@ locks_get_lock_context = TraceEventDecl(
 )  # fmt: skip
 posix_lock_inode = TraceEventDecl(
     "filelock", "posix_lock_inode",
-    since="5.10", until="6.9", held=(0, 1),
+    since="5.10", held=(0, 1),
     proto="struct inode *inode, struct file_lock *fl, int ret",
     entry=(
         ("struct file_lock * fl", "fl"),
@@ -49,6 +49,22 @@ posix_lock_inode = TraceEventDecl(
         "REC->fl_end, REC->ret"
     ),
 )  # fmt: skip
-fcntl_setlk = posix_lock_inode.like("fcntl_setlk", since="5.10", until="6.9")
-locks_remove_posix = posix_lock_inode.like("locks_remove_posix", since="5.10", until="6.9")
-flock_lock_inode = posix_lock_inode.like("flock_lock_inode", since="5.10", until="6.9")
+fcntl_setlk = posix_lock_inode.like("fcntl_setlk", since="5.10")
+locks_remove_posix = posix_lock_inode.like("locks_remove_posix", since="5.10")
+flock_lock_inode = posix_lock_inode.like("flock_lock_inode", since="5.10")
+_LEASE_BREAKS = "LEASE DELEG LAYOUT NONBLOCK OPEN_RDONLY DIR_CREATE DIR_DELETE DIR_RENAME"
+break_lease = TraceEventDecl(
+    "filelock", "break_lease",
+    since="7.2",
+    proto="struct inode *inode, unsigned int flags",
+    entry=(
+        ("unsigned long i_ino", "inode->i_ino"),
+        ("dev_t s_dev", "inode->i_sb->s_dev"),
+        ("unsigned int flags", "flags"),
+    ),
+    print=(
+        f'"dev=0x%x:0x%x ino=0x%lx flags=%s", {_DEV}, __print_flags(REC->flags, "|", '
+        + ", ".join(f'{{ {1 << bit}, "{name}" }}' for bit, name in enumerate(_LEASE_BREAKS.split()))
+        + ")"
+    ),
+)  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tracing.events.declare import BH, TraceEventDecl
 
 sock_rcvqueue_full = TraceEventDecl(
@@ -61,7 +63,9 @@ tcp_retransmit_skb = TraceEventDecl(
         "REC->daddr_v6, show_tcp_state_enum(REC->state)"
     ),
 )  # fmt: skip
-tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset", since="4.15", until="6.10")
+tcp_send_reset = replace(
+    tcp_retransmit_skb.like("tcp_send_reset", since="4.15"), fired="const enum sk_rst_reason reason"
+)
 tcp_receive_reset = TraceEventDecl(
     "tcp", "tcp_receive_reset",
     since="4.15",
@@ -115,7 +119,7 @@ tcp_probe = TraceEventDecl(
 )  # fmt: skip
 udp_fail_queue_rcv_skb = TraceEventDecl(
     "udp", "udp_fail_queue_rcv_skb",
-    until="6.10",
+    fired="struct sk_buff *skb", held=(0, 1),
     proto="int rc, struct sock *sk",
     entry=(
         ("int rc", "rc"),
@@ -144,6 +148,36 @@ inet_sk_error_report = TraceEventDecl(
         " REC->daddr, REC->saddr_v6, REC->daddr_v6, REC->error"
     ),
 )  # fmt: skip
+sk_data_ready = TraceEventDecl(
+    "sock", "sk_data_ready",
+    since="6.3",
+    proto="const struct sock *sk",
+    entry=(
+        ("const void * skaddr", "sk"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u16 protocol", "sk->sk_protocol"),
+        ("unsigned long ip", "sk->sk_data_ready"),
+    ),
+    print='"family=%u protocol=%u func=%ps", REC->family, REC->protocol, (void *)REC->ip',
+)  # fmt: skip
+sock_send_length = TraceEventDecl(
+    "sock", "sock_send_length",
+    since="6.3",
+    proto="struct sock *sk, int ret, int flags",
+    entry=(
+        ("void * sk", "sk"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u16 protocol", "sk->sk_protocol"),
+        ("int ret", "ret"),
+        ("int flags", "flags"),
+    ),
+    print=(
+        '"sk address = %p, family = %s protocol = %s, length = %d, error = %d, flags = 0x%x", REC->sk, '
+        "show_family_name(REC->family), show_inet_protocol_name(REC->protocol), "
+        "!(REC->flags & 2) ? (REC->ret > 0 ? REC->ret : 0) : 0, REC->ret < 0 ? REC->ret : 0, REC->flags"
+    ),
+)  # fmt: skip
+sock_recv_length = sock_send_length.like("sock_recv_length", since="6.3")
 icmp_send = TraceEventDecl(
     "icmp", "icmp_send",
     since="6.1", held=(BH, 2),

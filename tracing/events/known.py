@@ -12,6 +12,7 @@ from functools import cached_property
 from arch.architecture import DEFAULT
 from tracing.events.declare import TraceEventDecl
 from tracing.events.recorded import Recording, recording, recordings
+from tracing.events.templates import template_of
 from tracing.face import TraceHost
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout
 
@@ -78,6 +79,11 @@ class KnownEvents:
         """Fields and text as this very kernel has them."""
         found = self.recording if self.exact else None
         return None if found is None or (system, name) not in found.events else found.format(system, name)
+
+    def template(self, system: str, name: str) -> str:
+        """The event's class, whose function makes the records: as recorded, else by the rows of templates.py."""
+        row = self.recording.events.get((system, name)) if self.recording is not None else None
+        return row.record if row is not None else template_of(name)
 
     def layout(self, system: str, name: str, char_signed: bool) -> tuple[list[Field], str]:
         """Fields and text of a silent event, as this CPU lays them out."""

@@ -105,7 +105,6 @@ rcu_utilization = TraceEventDecl(
 rseq_update = TraceEventDecl(
     "rseq", "rseq_update",
     since="5.10",
-    until="6.3",
     proto="struct task_struct *t",
     entry=(("s32 cpu_id", "task_cpu(t)"),),
     print='"cpu_id=%d", REC->cpu_id',
@@ -140,6 +139,28 @@ mm_filemap_add_to_page_cache = TraceEventDecl(
         '"dev %d:%d ino %lx pfn=0x%lx ofs=%lu order=%u", MAJOR(REC->s_dev), MINOR(REC->s_dev), REC->i_ino, REC->pfn, '
         "REC->index << 12, REC->order"
     ),
+)  # fmt: skip
+_mm_filemap_range = TraceEventDecl(
+    "filemap", "mm_filemap_map_pages",
+    proto="struct address_space *mapping, unsigned long index, unsigned long last_index",
+    entry=(
+        ("unsigned long i_ino", "mapping->host->i_ino"),
+        ("dev_t s_dev", "mapping->host->i_sb->s_dev"),
+        ("unsigned long index", "index"),
+        ("unsigned long last_index", "last_index"),
+    ),
+    print=(
+        '"dev=%d:%d ino=%lx ofs=%lld-%lld", MAJOR(REC->s_dev), MINOR(REC->s_dev), REC->i_ino, ((loff_t)REC->index) << 12, '
+        "((((loff_t)REC->last_index + 1) << 12) - 1)"
+    ),
+)  # fmt: skip
+mm_filemap_map_pages = _mm_filemap_range.like("mm_filemap_map_pages", since="6.12")
+mm_filemap_fault = TraceEventDecl(
+    "filemap", "mm_filemap_fault",
+    since="6.12",
+    proto="struct address_space *mapping, unsigned long index",
+    entry=_mm_filemap_range.entry[:3],
+    print='"dev=%d:%d ino=%lx ofs=%lld", MAJOR(REC->s_dev), MINOR(REC->s_dev), REC->i_ino, ((loff_t)REC->index) << 12',
 )  # fmt: skip
 mm_filemap_delete_from_page_cache = mm_filemap_add_to_page_cache.like(
     "mm_filemap_delete_from_page_cache", since="6.1", held=(IRQS, 2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tracing.events import block, inet, kmem, mm, mmap_lock, net, sched, task, timer
+from tracing.events import block, filelock, inet, kmem, mm, mmap_lock, net, sched, task, timer, writeback
 from tracing.events.declare import TraceEventDecl
 
 
@@ -257,18 +257,118 @@ mmap_lock_acquire_returned_6_14 = replace(
     since="6.14",
 )
 
-# The page cache: inode numbers have 64 bits on every CPU.
-mm_filemap_add_to_page_cache_7_2 = replace(
-    mm.mm_filemap_add_to_page_cache,
+
+def _wide(row: TraceEventDecl, since: str = "7.2") -> TraceEventDecl:
+    """With an inode number of 64 bits on every CPU."""
+    widths = {"unsigned long i_ino": "u64 i_ino", "ino_t ino": "u64 ino"}
+    entry = tuple((widths.get(declaration, declaration), source) for declaration, source in row.entry)
+    text = (
+        row.print.replace("ino=0x%lx", "ino=0x%llx")
+        .replace("ino %lx", "ino %llx")
+        .replace("ino=%lx", "ino=%llx")
+        .replace("ino=%lu", "ino=%llu")
+    )
+    return replace(row, entry=entry, print=text.replace("(unsigned long)REC->ino", "REC->ino"), since=since, until=None)
+
+
+# Locks on files: what locks and leases have in common is a struct of its own since 6.9.
+def _of_core(row: TraceEventDecl, until: str | None = "7.2") -> TraceEventDecl:
+    """With the fields' names of 6.9."""
+    entry, text = row.entry, row.print
+    for name in ("owner", "pid", "flags", "type"):
+        entry = tuple((declaration.replace(f" fl_{name}", f" {name}"), source) for declaration, source in entry)
+        text = text.replace(f"REC->fl_{name}", f"REC->{name}")
+    blocker = ("struct file_lock * fl_blocker", "struct file_lock_core * blocker")
+    entry = tuple((declaration.replace(*blocker), source) for declaration, source in entry)
+    return replace(row, entry=entry, print=text.replace("REC->fl_blocker", "REC->blocker"), since="6.9", until=until)
+
+
+locks_get_lock_context_7_2 = _wide(filelock.locks_get_lock_context)
+posix_lock_inode_6_9 = _of_core(filelock.posix_lock_inode)
+posix_lock_inode_7_2 = _wide(posix_lock_inode_6_9)
+fcntl_setlk_6_9 = _of_core(filelock.fcntl_setlk)
+fcntl_setlk_7_2 = _wide(fcntl_setlk_6_9)
+locks_remove_posix_6_9 = _of_core(filelock.locks_remove_posix)
+locks_remove_posix_7_2 = _wide(locks_remove_posix_6_9)
+flock_lock_inode_6_9 = _of_core(filelock.flock_lock_inode)
+flock_lock_inode_7_2 = _wide(flock_lock_inode_6_9)
+
+# Why a connection is reset, since 6.10; then also where no socket is concerned.
+_REASONS = (
+    "NOT_SPECIFIED NO_SOCKET TCP_INVALID_ACK_SEQUENCE TCP_RFC7323_PAWS TCP_TOO_OLD_ACK TCP_ACK_UNSENT_DATA TCP_FLAGS TCP_OLD_ACK "
+    "TCP_ABORT_ON_DATA TCP_TIMEWAIT_SOCKET INVALID_SYN TCP_ABORT_ON_CLOSE TCP_ABORT_ON_LINGER TCP_ABORT_ON_MEMORY TCP_STATE "
+    "TCP_KEEPALIVE_TIMEOUT TCP_DISCONNECT_WITH_DATA MPTCP_RST_EUNSPEC MPTCP_RST_EMPTCP MPTCP_RST_ERESOURCE MPTCP_RST_EPROHIBIT "
+    "MPTCP_RST_EWQ2BIG MPTCP_RST_EBADPERF MPTCP_RST_EMIDDLEBOX ERROR MAX"
+)
+tcp_send_reset_6_10 = replace(
+    inet.tcp_send_reset,
+    proto=f"{inet.tcp_send_reset.proto}, {inet.tcp_send_reset.fired}",
+    fired="",
     entry=(
-        ("u64 i_ino", "folio_ino(folio)"),
-        *(row for row in mm.mm_filemap_add_to_page_cache.entry if row[0] != "unsigned long i_ino"),
+        ("const void * skbaddr", "skb"),
+        ("const void * skaddr", "sk"),
+        ("int state", "sk ? sk->sk_state : 0"),
+        ("enum sk_rst_reason reason", "reason"),
+        ("__u8 saddr[28]", "reset_sockaddr(sk, skb, 1)"),
+        ("__u8 daddr[28]", "reset_sockaddr(sk, skb, 0)"),
     ),
-    print=mm.mm_filemap_add_to_page_cache.print.replace("%lx pfn", "%llx pfn"),
-    since="7.2",
+    print=(
+        '"skbaddr=%p skaddr=%p src=%pISpc dest=%pISpc state=%s reason=%s", REC->skbaddr, REC->skaddr, REC->saddr, REC->daddr, '
+        'REC->state ? show_tcp_state_enum(REC->state) : "UNKNOWN", __print_symbolic(REC->reason, '
+        + ", ".join(f'{{ {number}, "{name}" }}' for number, name in enumerate(_REASONS.split()))
+        + ")"
+    ),
+    since="6.10",
 )
-mm_filemap_delete_from_page_cache_7_2 = replace(
-    mm_filemap_add_to_page_cache_7_2,
-    name="mm_filemap_delete_from_page_cache",
-    held=mm.mm_filemap_delete_from_page_cache.held,
+udp_fail_queue_rcv_skb_6_10 = replace(
+    inet.udp_fail_queue_rcv_skb,
+    proto=inet.udp_fail_queue_rcv_skb.fired_proto,
+    fired="",
+    entry=(
+        ("int rc", "rc"),
+        ("__u16 sport", "skb_port(skb, 1)"),
+        ("__u16 dport", "skb_port(skb, 0)"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u8 saddr[28]", "skb_sockaddr(skb, 1)"),
+        ("__u8 daddr[28]", "skb_sockaddr(skb, 0)"),
+    ),
+    print='"rc=%d family=%s src=%pISpc dest=%pISpc", REC->rc, show_family_name(REC->family), REC->saddr, REC->daddr',
+    since="6.10",
 )
+
+# Dirty inodes: other numbers of the states since 6.11.
+_STATES = (
+    (3, "I_DIRTY_SYNC"), (4, "I_DIRTY_DATASYNC"), (5, "I_DIRTY_PAGES"), (0, "I_NEW"), (6, "I_WILL_FREE"), (7, "I_FREEING"),
+    (8, "I_CLEAR"), (1, "I_SYNC"), (11, "I_DIRTY_TIME"), (9, "I_REFERENCED"), (10, "I_LINKABLE"), (12, "I_WB_SWITCH"),
+    (13, "I_OVL_INUSE"), (14, "I_CREATING"), (15, "I_DONTCACHE"), (16, "I_SYNC_QUEUED"), (17, "I_PINNING_NETFS_WB"),
+    (2, "I_LRU_ISOLATING"),
+)  # fmt: skip
+
+
+def _renumbered(row: TraceEventDecl, until: str | None = "7.2") -> TraceEventDecl:
+    states = ", ".join(f'{{(1 << {bit}), "{name}"}}' for bit, name in _STATES)
+    text = row.print
+    for field in ("state", "flags"):
+        text = text.replace(f"show_inode_state(REC->{field})", f'__print_flags(REC->{field}, "|", {states} )')
+    return replace(row, print=text, since="6.11", until=until)
+
+
+writeback_mark_inode_dirty_6_11 = _renumbered(writeback.writeback_mark_inode_dirty)
+writeback_mark_inode_dirty_7_2 = _wide(writeback_mark_inode_dirty_6_11)
+writeback_dirty_inode_start_6_11 = _renumbered(writeback.writeback_dirty_inode_start)
+writeback_dirty_inode_start_7_2 = _wide(writeback_dirty_inode_start_6_11)
+writeback_dirty_inode_6_11 = _renumbered(writeback.writeback_dirty_inode)
+writeback_dirty_inode_7_2 = _wide(writeback_dirty_inode_6_11)
+
+# Restartable sequences: also the node, and the number among the CPUs that the address space is on: here there is one of each.
+rseq_update_6_3 = replace(
+    mm.rseq_update,
+    entry=(*mm.rseq_update.entry, ("s32 node_id", "0"), ("s32 mm_cid", "0")),
+    print='"cpu_id=%d node_id=%d mm_cid=%d", REC->cpu_id, REC->node_id, REC->mm_cid',
+    since="6.3",
+)
+
+mm_filemap_add_to_page_cache_7_2 = _wide(mm.mm_filemap_add_to_page_cache)
+mm_filemap_delete_from_page_cache_7_2 = _wide(mm.mm_filemap_delete_from_page_cache)
+mm_filemap_map_pages_7_2 = _wide(mm.mm_filemap_map_pages)
+mm_filemap_fault_7_2 = _wide(mm.mm_filemap_fault)

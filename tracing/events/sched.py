@@ -123,6 +123,20 @@ sched_process_exec = TraceEventDecl(
     ),
     print='"filename=%s pid=%d old_pid=%d", __get_str(filename), REC->pid, REC->old_pid',
 )  # fmt: skip
+sched_prepare_exec = TraceEventDecl(
+    "sched", "sched_prepare_exec",
+    since="6.10",
+    proto="struct task_struct *task, struct linux_binprm *bprm",
+    entry=(
+        ("__data_loc char[] interp", "bprm->interp"),
+        ("__data_loc char[] filename", "bprm->filename"),
+        ("pid_t pid", "task->pid"),
+        ("__data_loc char[] comm", "task->comm"),
+    ),
+    print=(
+        '"interp=%s filename=%s pid=%d comm=%s", __get_str(interp), __get_str(filename), REC->pid, __get_str(comm)'
+    ),
+)  # fmt: skip
 sched_stat_wait = TraceEventDecl(
     "sched", "sched_stat_wait",
     missing=NEVER,

@@ -30,6 +30,21 @@ task_rename = TraceEventDecl(
     ),
     print='"pid=%d oldcomm=%s newcomm=%s oom_score_adj=%hd", REC->pid, REC->oldcomm, REC->newcomm, REC->oom_score_adj',
 )  # fmt: skip
+task_prctl_unknown = TraceEventDecl(
+    "task", "task_prctl_unknown",
+    since="7.2",
+    proto="int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5",
+    entry=(
+        ("int option", "option"),
+        ("unsigned long arg2", "arg2"),
+        ("unsigned long arg3", "arg3"),
+        ("unsigned long arg4", "arg4"),
+        ("unsigned long arg5", "arg5"),
+    ),
+    print=(
+        '"option=%d arg2=%ld arg3=%ld arg4=%ld arg5=%ld", REC->option, REC->arg2, REC->arg3, REC->arg4, REC->arg5'
+    ),
+)  # fmt: skip
 console = TraceEventDecl(
     "printk", "console",
     held=(IRQS, 0),
@@ -90,7 +105,6 @@ oom_score_adj_update = TraceEventDecl(
 mark_victim = TraceEventDecl(
     "oom", "mark_victim",
     since="5.10",  # and as a number alone since 4.14
-    until="6.2",  # rss_stat is kept by CPU
     held=(0, 1),
     proto="struct task_struct *task, uid_t uid",
     entry=(

@@ -71,6 +71,7 @@ hrtimer_init = TraceEventDecl(
         "decode_hrtimer_mode(REC->mode)"
     ),
 )  # fmt: skip
+hrtimer_setup = hrtimer_init.like("hrtimer_setup", since="6.15")
 hrtimer_start = TraceEventDecl(
     "timer", "hrtimer_start",
     held=(IRQS, 2),

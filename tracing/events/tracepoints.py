@@ -19,7 +19,6 @@ from arch.tracefacts import EventFrames, Names
 from tracing.events import declarations, newest
 from tracing.events.declare import TraceEventDecl, expand
 from tracing.events.known import KnownEvents
-from tracing.events.templates import template_of
 from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
 from tracing.record.assign import Assign, compile_assign, compile_record, split_proto
 from tracing.record.assigned import Assignment, Unknown, point_starter, point_tracer, point_values, starter, tracer
@@ -218,7 +217,7 @@ class TracepointEvent(LazyEvent):
         alone = len(self.tracepoint.callbacks) < 2 and name not in NAMES_RECORDED
         always = frames.iterator == "always" and system not in frames.here
         iterated = always or (frames.iterator == "several" and not alone)
-        own = f"trace_event_raw_event_{template_of(name)}"
+        own = f"trace_event_raw_event_{self.known.template(system, name)}"
         return (*frames.commit, own, *((f"__traceiter_{name}",) if iterated else ()), *self.between(frames))
 
     def between(self, frames: EventFrames) -> Names:

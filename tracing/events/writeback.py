@@ -6,7 +6,7 @@ from tracing.events.declare import TraceEventDecl
 
 writeback_mark_inode_dirty = TraceEventDecl(
     "writeback", "writeback_mark_inode_dirty",
-    since="5.10", until="6.12",
+    since="5.10",
     proto="struct inode *inode, int flags",
     entry=(
         ("char name[32]", "bdi_dev_name(inode)"),
@@ -19,5 +19,5 @@ writeback_mark_inode_dirty = TraceEventDecl(
         "show_inode_state(REC->flags)"
     ),
 )  # fmt: skip
-writeback_dirty_inode_start = writeback_mark_inode_dirty.like("writeback_dirty_inode_start", since="5.10", until="6.12")
-writeback_dirty_inode = writeback_mark_inode_dirty.like("writeback_dirty_inode", since="5.10", until="6.12")
+writeback_dirty_inode_start = writeback_mark_inode_dirty.like("writeback_dirty_inode_start", since="5.10")
+writeback_dirty_inode = writeback_mark_inode_dirty.like("writeback_dirty_inode", since="5.10")

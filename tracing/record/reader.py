@@ -12,6 +12,7 @@ from functools import cached_property
 from arch.abi.inet import IPPROTO_UDP
 from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC, VMEMMAP_BASE
 from arch.abi.limits import S32_MAX, U64_MAX
+from arch.abi.socket import AF_INET, AF_INET6
 from arch.architecture import Row
 from arch.errors import Fault
 from arch.memory import Memory
@@ -282,8 +283,7 @@ class Reader:
 
     def get_mm_counter(self, mm: int, member: int) -> int:
         """Pages of a kind: 0 those of files, 1 anonymous, 2 swapped, 3 shared memory."""
-        at = mm + self.types.offsetof("struct mm_struct", "rss_stat.count") + member * self.types.model.word
-        return int(self.mem.read_uint(at, self.types.model.word))
+        return self.host.mm_counter(mm, member)
 
     # net/
 
@@ -375,6 +375,31 @@ class Reader:
         """TP_STORE_ADDR_PORTS(): struct sockaddr_in or _in6."""
         port = self.mem.read_uint(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_dport"]), 2)
         return self._sockaddr(sk, port, self.inet_daddr(sk), self.inet_daddr_v6(sk))
+
+    def _transport(self, skb: int, at: int, size: int) -> bytes:
+        head = int(self.member("struct sk_buff", "head", skb))
+        return bytes(self.mem.read(head + int(self.member("struct sk_buff", "transport_header", skb)) + at, size))
+
+    def skb_sockaddr(self, skb: int, is_source: int) -> bytes:
+        """TP_STORE_ADDR_PORTS_SKB(): struct sockaddr_in or _in6 of where a packet comes from or goes to; zeros without a packet."""
+        if not skb:
+            return bytes(28)
+        port = self._transport(skb, 0 if is_source else 2, 2)
+        if self._network(skb, 0, 1)[0] >> 4 == 4:
+            address, family = self._network(skb, 12 if is_source else 16, 4), AF_INET
+        else:
+            address, family = bytes(4) + self._network(skb, 8 if is_source else 24, 16), AF_INET6
+        return (family.to_bytes(2, self.mem.byteorder) + port + address).ljust(28, b"\0")
+
+    def reset_sockaddr(self, sk: int, skb: int, is_source: int) -> bytes:
+        """Who resets whom: as the socket has them, else the other way round as the packet that is refused has them."""
+        if sk:
+            return self.sockaddr_src(sk) if is_source else self.sockaddr_dst(sk)
+        return self.skb_sockaddr(skb, not is_source)
+
+    def skb_port(self, skb: int, is_source: int) -> int:
+        """A port of a packet's header, in host order."""
+        return int.from_bytes(self._transport(skb, 0 if is_source else 2, 2), "big")
 
     def _sockaddr(self, sk: int, port: int, v4: bytes, v6: bytes) -> bytes:
         family = int(self.member("struct sock", MACRO_MEMBERS["sk_family"], sk))

@@ -117,6 +117,8 @@ def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: i
         if bprm.opened:
             bprm.file.put()
         k.mem.free(bprm.addr)
+        if bprm.interp_addr:
+            k.mem.free(bprm.interp_addr)
 
 
 @kernel_function(
@@ -229,6 +231,11 @@ def load_script(k: KernelFace, address: int) -> Body:
     extra = [words[1]] if len(words) > 1 else []
     bprm.argv = [interp, *extra, bprm.filename if bprm.interp == bprm.filename else bprm.interp, *bprm.argv[1:]]
     bprm.interp = interp
+    if bprm.interp_addr:
+        k.mem.free(bprm.interp_addr)
+    bprm.interp_addr = int(k.mem.alloc(len(interp) + 1))  # bprm_change_interp()
+    k.mem.write(bprm.interp_addr, interp + b"\0")
+    k.mirror.set_field(address, "linux_binprm", "interp", bprm.interp_addr)
     script = bprm.give((yield from interpreter(k, interp)))
     assert script is not None
     script.put()
@@ -244,6 +251,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     """The point of no return: other threads end, a fresh address space, signals and descriptors reset."""
     bprm = k.exec.at(address)
     task = k.current
+    k.trace("sched_prepare_exec", task.addr, address)
     ret: int = yield from _de_thread(k)
     if ret:
         return ret

@@ -55,7 +55,9 @@ def security_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> 
 )
 def cap_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> int:
     """0 when the effective set has it, else -EPERM."""
-    return 0 if ns_capable_in(k.current, k.user_namespaces.get(ns), cap) else -EPERM
+    allowed = ns_capable_in(k.current, k.user_namespaces.get(ns), cap)
+    k.capable_told(ns, cap, allowed)
+    return 0 if allowed else -EPERM
 
 
 def setid_capable(k: KernelFace, cap: int) -> Body:

@@ -334,6 +334,7 @@ def sys_prctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5:
     if found is None:
         known = [row[2] for row in LATER_OPTIONS if row[1] == option & 0xFFFFFFFF and k.version.at_least(row[0])]
         if not known:
+            k.trace("task_prctl_unknown", option, arg2, arg3, arg4, arg5)
             raise KernelError(EINVAL)
         found = known[0]
     asks = "task_prctl" in k.security_hooks.watched

@@ -5,6 +5,7 @@ The layout of the frame that a handler gets on the user stack is the architectur
 
 from __future__ import annotations
 
+from arch.abi.capability import CAP_KILL
 from arch.abi.errno import E2BIG, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ESRCH, ETIME
 from arch.abi.signal import (
     MINSIGSTKSZ,
@@ -54,6 +55,7 @@ from simkernel.kernel.task import (
     fatal_pending,
     has_signal,
 )
+from simkernel.kernel.user_namespace import may_in, user_ns
 
 
 def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
@@ -357,8 +359,12 @@ def may_signal(k: KernelFace, task: Task, sig: int) -> None:
     """check_kill_permission().  EPERM."""
     me = k.current.cred
     them = task.cred
-    same = me.cap_effective >> 5 & 1 or me.euid in (them.suid, them.uid) or me.uid in (them.suid, them.uid)
-    if not same and not (sig == SIGCONT and task.session == k.current.session):
+    same = me.euid in (them.suid, them.uid) or me.uid in (them.suid, them.uid)
+    if (
+        not same
+        and not may_in(k, user_ns(task), CAP_KILL)
+        and not (sig == SIGCONT and task.session == k.current.session)
+    ):
         raise KernelError(EPERM)
     if "task_kill" in k.security_hooks.watched:
         info = k.mem.alloc(48)  # the head of struct kernel_siginfo

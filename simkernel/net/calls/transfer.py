@@ -83,7 +83,13 @@ def sock_sendmsg(k: NetKernel, sock: int, msg: int) -> Body:
     """Through proto_ops."""
     size = len(k.net.messages[msg].data)
     refused = yield from may(k, "security_socket_sendmsg", sock, msg, size)
-    return refused or (yield k.call(k.net.sockets[sock].ops.sendmsg, sock, msg, size))
+    if refused:
+        return refused
+    socket_ = k.net.sockets[sock]
+    sk = socket_.sk.addr
+    ret = yield k.call(socket_.ops.sendmsg, sock, msg, size)
+    k.trace("sock_send_length", sk, ret, 0)
+    return ret
 
 
 @kernel_function("int sock_recvmsg(struct socket *sock, struct msghdr *msg, int flags)", source="net/socket.c")
@@ -91,7 +97,13 @@ def sock_recvmsg(k: NetKernel, sock: int, msg: int, flags: int) -> Body:
     """Through proto_ops."""
     size = sum(length for _, length in k.net.messages[msg].segments)
     refused = yield from may(k, "security_socket_recvmsg", sock, msg, size, flags)
-    return refused or (yield k.call(k.net.sockets[sock].ops.recvmsg, sock, msg, size, flags))
+    if refused:
+        return refused
+    socket_ = k.net.sockets[sock]
+    sk = socket_.sk.addr
+    ret = yield k.call(socket_.ops.recvmsg, sock, msg, size, flags)
+    k.trace("sock_recv_length", sk, ret, flags)
+    return ret
 
 
 def _single_range(k: NetKernel, address: int, length: int) -> int:

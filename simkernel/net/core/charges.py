@@ -33,6 +33,7 @@ class Charges:
         self.long_heads = not version.at_least("6.0")  # of packets in pages MAX_HEADER bytes are not in pages
         # How much more than SO_RCVBUF a UDP socket takes: one packet, whatever its size, until 6.15.
         self.udp_overshoots = not version.at_least("6.15")
+        self.resets_of_nobody = version.at_least("6.10")  # tcp_send_reset tells of those that belong to no socket, too
         self.max_head = PAGE_SIZE - self.info  # SKB_MAX_HEAD(0)
         self.max_alloc = 4 * PAGE_SIZE - self.info  # SKB_MAX_ALLOC
 

@@ -66,6 +66,7 @@ def sk_error_report(k: NetKernel, sk: int) -> Body:
 @kernel_function("void sock_def_readable(struct sock *sk)", source="net/core/sock.c")
 def sock_def_readable(k: NetKernel, sk: int) -> Body:
     """Wake who waits to read."""
+    k.trace("sk_data_ready", sk)
     yield k.wake(k.net.socks[sk].wq)
     return 0
 

@@ -240,7 +240,7 @@ class Sock:
         everything = (1 << 8 * k.arch.word) - 1
         for member, value in (
             ("sk_prot_creator", prot), ("sk_pacing_rate", everything), ("sk_max_pacing_rate", everything), ("sk_pacing_shift", 10),
-            ("sk_peek_off", -1), ("sk_allocation", GFP_KERNEL_ACCOUNT if family == AF_UNIX else GFP_KERNEL), ("sk_wmem_alloc.refs.counter", 1),
+            ("sk_peek_off", -1), ("sk_allocation", GFP_KERNEL_ACCOUNT if family == AF_UNIX else GFP_KERNEL), ("sk_wmem_alloc.refs.counter", 1), ("sk_data_ready", k.symbols.address("sock_def_readable") or 0),
         ):  # fmt: skip
             k.mirror.set_field(self.addr, "sock", member, value)
         if self.cgroup is not None:
@@ -302,9 +302,10 @@ class Sock:
     def capable(self, k: KernelFace, cap: int) -> bool:
         """sk_ns_capable(): the current task, over the namespace of the sock."""
         owner = self.net.namespace.owner
-        if k.text.probed:
-            k.capable_seen(ns_address(k, owner), cap, 0)
-        return ns_capable(k.current, owner, cap) and k.granted(ns_address(k, owner), cap)
+        allowed = ns_capable(k.current, owner, cap)
+        if k.capable_watched:
+            k.capable_seen(ns_address(k, owner), cap, 0, allowed)
+        return allowed and k.granted(ns_address(k, owner), cap)
 
     def route_device(self, destination: bytes) -> int:
         """Out of which device, if the sock says so."""

@@ -52,7 +52,8 @@ from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, 
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_fastopen import CLIENT_ENABLE, data_of_syn, switches, waits_for_data
-from simkernel.net.ipv4.tcp_output import push, send_active_reset
+from simkernel.net.ipv4.tcp_input import purge
+from simkernel.net.ipv4.tcp_output import RstReason, push, send_active_reset
 from simkernel.net.ipv4.tcp_sock import TcpSock, before, key_of, tcp_sk, unhash
 from simkernel.net.ipv4.tcp_timewait import fin_time_ns, time_wait
 from simkernel.net.ipv4.tcp_urgent import (
@@ -388,9 +389,22 @@ def stop_listening(k: NetKernel, sock: TcpSock) -> Steps[None]:
             continue
         child.listener = None
         child.dead = True
-        yield from send_active_reset(k, tcp_sk(k, child.addr))
-        yield k.call("tcp_done", child.addr)
+        yield from _reset(k, tcp_sk(k, child.addr), RstReason.TCP_STATE)
     sock.accept_queue.clear()
+
+
+def destroy(k: NetKernel, sock: TcpSock) -> Steps[None]:
+    """inet_csk_destroy_sock() of one that nobody has open (`yield from`)."""
+    yield from purge(k, sock)
+    sock.free()
+
+
+def _reset(k: NetKernel, sock: TcpSock, reason: RstReason) -> Steps[None]:
+    """Nobody has it open any more, and the peer is told that nobody reads what it sent (`yield from`)."""
+    sock.unsent.clear()
+    yield k.call("tcp_set_state", sock.addr, TCP_CLOSE)
+    yield from send_active_reset(k, sock, reason)
+    yield from destroy(k, sock)
 
 
 @kernel_function("int tcp_disconnect(struct sock *sk, int flags)", source="net/ipv4/tcp.c")
@@ -404,7 +418,8 @@ def tcp_disconnect(k: NetKernel, sk: int, flags: int) -> Body:
         stop_in_group(sock, k.net.tcp_listen)
     elif sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
         sock.unsent.clear()
-        yield from send_active_reset(k, sock)
+        yield k.call("tcp_set_state", sk, TCP_CLOSE)
+        yield from send_active_reset(k, sock, RstReason.TCP_STATE)
     elif sock.state == TCP_SYN_SENT:
         sock.err = ECONNRESET
     while sock.receive_queue:
@@ -442,15 +457,16 @@ def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
         yield from stop_listening(k, sock)
     sock.dead = True
     if unread and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
-        sock.unsent.clear()
-        yield from send_active_reset(k, sock)
-        yield k.call("tcp_done", sk)
+        yield from _reset(k, sock, RstReason.TCP_ABORT_ON_CLOSE)
+        return 0
+    if sock.linger == 0 and sock.state != TCP_CLOSE:
+        yield k.call("tcp_disconnect", sk, 0)
+        yield from destroy(k, sock)
         return 0
     yield from send_fin(k, sock)
     if sock.addr in k.net.socks and sock.state == TCP_FIN_WAIT2:  # shutdown() had sent the FIN before
         if fin_time_ns(sock) < 0:
-            yield from send_active_reset(k, sock)
-            yield k.call("tcp_done", sk)
+            yield from _reset(k, sock, RstReason.TCP_ABORT_ON_LINGER)
             return 0
         yield from time_wait(k, sock, TCP_FIN_WAIT2)
     elif sock.addr in k.net.socks and sock.state == TCP_CLOSE:

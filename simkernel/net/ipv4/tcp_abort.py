@@ -16,7 +16,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.af_inet import disconnect
 from simkernel.net.ipv4.tcp import stop_listening
-from simkernel.net.ipv4.tcp_output import send_active_reset
+from simkernel.net.ipv4.tcp_output import RstReason, send_active_reset
 from simkernel.net.ipv4.tcp_sock import tcp_sk
 
 NEED_RESET = (TCP_ESTABLISHED, TCP_CLOSE_WAIT, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_SYN_RECV)  # tcp_need_reset()
@@ -36,7 +36,7 @@ def tcp_abort(k: NetKernel, sk: int, err: int) -> Body:
     sock.set_error(err)
     yield k.call("sk_error_report", sk)
     if sock.state in NEED_RESET:
-        yield from send_active_reset(k, sock)
+        yield from send_active_reset(k, sock, RstReason.TCP_STATE)
     if k.net.socks.get(sk) is sock:
         yield k.call("tcp_done", sk)
     return 0

@@ -38,7 +38,7 @@ from simkernel.net.ipv4.tcp_fastopen import accepts, answers_syn
 from simkernel.net.ipv4.tcp_hdr_opt import show, show_header
 from simkernel.net.ipv4.tcp_keepalive import connected
 from simkernel.net.ipv4.tcp_minisocks import from_cookie, make_request, wait_for_ack
-from simkernel.net.ipv4.tcp_output import arm_retransmit, initial_timeout, push, send_reset, transmit
+from simkernel.net.ipv4.tcp_output import RstReason, arm_retransmit, initial_timeout, push, send_reset, transmit
 from simkernel.net.ipv4.tcp_rtt import measure
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
@@ -104,7 +104,7 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
     if sk is None:
         sk = lookup_listener(k, net, (source, sport, destination, dport), packet.iif, packet)
     if sk is None:
-        yield from send_reset(k, packet)
+        yield from send_reset(k, packet, RstReason.NO_SOCKET)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
     if unwanted(k, sk, packet) or (sk.filter is not None and filtered(sk, packet, (body[12] >> 4) * 4)):
@@ -137,10 +137,11 @@ def do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
             return (yield from do_rcv(k, connection.addr, skb))
         yield k.call("consume_skb", skb)
         return 0
+    refusal = RstReason.TCP_FLAGS if listener.state == TCP_LISTEN else RstReason.TCP_ABORT_ON_DATA
     ret = yield k.call("tcp_rcv_state_process", sk, skb)
     if k.net.skbs.get(skb) is packet:  # still the same packet at this address, and nobody's
         if ret:
-            yield from send_reset(k, packet)
+            yield from send_reset(k, packet, refusal, sk)
         if packet.sk is None:
             yield k.call("consume_skb", skb)
     return 0
@@ -304,6 +305,8 @@ def _in_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps
         sk.fin_truesize = 0 if length or sk.dead else packet.truesize
         sk.fin_unread, sk.fin_had_data = True, bool(length)
         yield k.call("tcp_fin", sk.addr)
+        if not length and not sk.dead and k.net.socks.get(sk.addr) is sk:  # tcp_data_ready()
+            yield k.call("sock_def_readable", sk.addr)
         if not length:
             yield k.call("consume_skb", packet.addr)
 

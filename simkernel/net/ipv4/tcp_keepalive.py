@@ -21,7 +21,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.neighbour import NS_PER_MS
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.tcp_output import send_active_reset, send_segment
+from simkernel.net.ipv4.tcp_output import RstReason, send_active_reset, send_segment
 from simkernel.net.ipv4.tcp_sock import ACK, TcpSock, tcp_sk
 from simkernel.net.ipv4.tcp_timer import give_up
 
@@ -102,7 +102,7 @@ def _ask(k: NetKernel, sk: TcpSock) -> Body:
     patience = sk.options.get((SOL_TCP, TCP_USER_TIMEOUT), 0) * NS_PER_MS
     asked = sk.probes >= _setting(sk, TCP_KEEPCNT, "tcp_keepalive_probes")
     if (patience and elapsed >= patience and sk.probes) or (not patience and asked):
-        yield from send_active_reset(k, sk)
+        yield from send_active_reset(k, sk, RstReason.TCP_KEEPALIVE_TIMEOUT)
         yield from give_up(k, sk)
         return 0
     sk.probes += 1  # before the answer can come

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from arch.abi.inet import IN6_ADDR_SIZE, IPPROTO_TCP, TCP_SYN_RECV, TCP_SYN_SENT
 from arch.abi.limits import U32_MAX
 from arch.abi.time import TICK_NSEC
@@ -37,6 +39,19 @@ from simkernel.net.ipv4.tcp_wire import header
 TCP_RTO_MAX_NS = 120 * 10**9
 TCP_NODELAY, TCP_REPAIR_OPTION = (6, 1), (6, 19)  # SOL_TCP
 TCP_NAGLE_CORK = 2
+
+
+class RstReason(IntEnum):
+    """enum sk_rst_reason: why a connection is reset.  include/net/rstreason.h, since 6.10."""
+
+    NO_SOCKET = 1
+    TCP_FLAGS = 6
+    TCP_ABORT_ON_DATA = 8
+    TCP_TIMEWAIT_SOCKET = 9
+    TCP_ABORT_ON_CLOSE = 11
+    TCP_ABORT_ON_LINGER = 12
+    TCP_STATE = 14
+    TCP_KEEPALIVE_TIMEOUT = 15
 
 
 def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
@@ -227,14 +242,14 @@ def tcp_retransmit_skb(k: NetKernel, sk: int, skb: int, segs: int) -> Body:
     return (yield k.call("__tcp_transmit_skb", sk, copy.addr, 1, 0, sock.rcv_nxt))
 
 
-def send_active_reset(k: NetKernel, sk: TcpSock) -> Steps[None]:
+def send_active_reset(k: NetKernel, sk: TcpSock, reason: RstReason) -> Steps[None]:
     """tcp_send_active_reset(): this end gives up (`yield from`)."""
     yield from transmit(k, sk, RST | ACK)
-    k.trace("tcp_send_reset", sk.addr, 0)
+    k.trace("tcp_send_reset", sk.addr, 0, reason)
 
 
-def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
-    """tcp_v4_send_reset(): refuse a segment that belongs to no connection."""
+def send_reset(k: NetKernel, packet: Skb, reason: RstReason, sk: int = 0) -> Steps[None]:
+    """tcp_v4_send_reset(): refuse a segment that belongs to no connection, or (`sk`) that its socket does not take any more."""
     body = packet.packet()
     flags = body[13]
     if flags & RST:
@@ -245,6 +260,8 @@ def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
     ack = (int.from_bytes(body[4:8], "big") + length) & U32_MAX
     answer = body[2:4] + body[0:2] + seq + (bytes(4) if flags & ACK else ack.to_bytes(4, "big"))
     answer += bytes((5 << 4, RST if flags & ACK else RST | ACK)) + bytes(6)
+    if sk or k.net.charges.resets_of_nobody:
+        k.trace("tcp_send_reset", sk, packet.addr, reason)
     packet.device.net.mib["TcpOutSegs"] += 1
     packet.device.net.mib["TcpOutRsts"] += 1
     yield from send_alone(k, packet, source, destination, answer)

@@ -259,7 +259,7 @@ class TcpSock(Sock):
         if k.tracepoints.point("timer_init").active:
             for member in ("inet_conn.icsk_delack_timer", "inet_conn.icsk_inet.sk.sk_timer"):
                 k.trace("timer_init", self.addr + types.offsetof("struct tcp_sock", member))
-        if k.tracepoints.point("hrtimer_init").active and k.version.at_least("4.13"):
+        if k.hrtimers.told_of_new and k.version.at_least("4.13"):
             for member, function, mode in (
                 ("pacing_timer", "tcp_pace_kick", HRTIMER_MODE_ABS),
                 ("compressed_ack_timer", "tcp_compressed_ack_kick", HRTIMER_MODE_REL),

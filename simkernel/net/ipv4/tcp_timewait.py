@@ -14,7 +14,7 @@ from simkernel.net.core.sock import TimeWait
 from simkernel.net.core.state import Flow
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
-from simkernel.net.ipv4.tcp_output import send_alone, send_reset
+from simkernel.net.ipv4.tcp_output import RstReason, send_alone, send_reset
 from simkernel.net.ipv4.tcp_sock import ACK, FIN, RST, SYN, TIME_WAIT_NS, Segment, TcpSock, before, header_of, key_of
 from simkernel.net.ipv4.tcp_wire import no_options, stamps_at
 
@@ -71,7 +71,7 @@ def _awaits_fin(k: NetKernel, packet: Skb, segment: Segment, key: Flow, closed: 
         return
     if not segment.flags & FIN or end != (closed.rcv_nxt + 1) & U32_MAX:
         del k.net.time_wait[key]
-        yield from send_reset(k, packet)
+        yield from send_reset(k, packet, RstReason.TCP_TIMEWAIT_SOCKET)
         return
     closed.state, closed.rcv_nxt, closed.ends_ns = TCP_TIME_WAIT, end, k.clock.now_ns + TIME_WAIT_NS
     _forget_later(k, key, closed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, EIO, EMSGSIZE, ENETUNREACH, EOPNOTSUPP
+from arch.abi.errno import EINVAL, EIO, EMSGSIZE, ENETUNREACH, ENOMEM, EOPNOTSUPP
 from arch.abi.inet import (
     ICMP_DEST_UNREACH,
     ICMP_FRAG_NEEDED,
@@ -317,7 +317,7 @@ def _queue_one(k: NetKernel, sock: Sock, packet: Skb) -> Body:
         sock.dropped()
         mib[f"{name}RcvbufErrors"] += 1
         mib[f"{name}InErrors"] += 1
-        k.trace("udp_fail_queue_rcv_skb", -1, sk)
+        k.trace("udp_fail_queue_rcv_skb", -ENOMEM, sk, packet.addr)
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sk)
         return -1
     if sock.judges_received:

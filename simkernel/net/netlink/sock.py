@@ -161,11 +161,16 @@ class NetlinkSock(Sock):
         order = "<" if self.k.mem.byteorder == "little" else ">"
         return struct.pack(order + "HHII", AF_NETLINK, 0, portid, groups)
 
+    def _ready(self) -> None:
+        """sk->sk_data_ready()."""
+        self.k.trace("sk_data_ready", self.addr)
+        self.k.wake_up(self.wq, 0)
+
     def hand_over(self, data: bytes) -> None:
         """An answer that was asked for: it finds room."""
         self.charge(len(data) + SKB_OVERHEAD)
         self.datagrams.append((data, 0, 0, self.net, KERNEL))
-        self.k.wake_up(self.wq, 0)
+        self._ready()
 
     def put(self, data: bytes, sender: int = 0, group: int = 0, net: Net | None = None, who: Who = KERNEL) -> bool:
         """netlink_sendskb(): False where there is no room; ENOBUFS is told by the next call."""
@@ -177,7 +182,7 @@ class NetlinkSock(Sock):
             return False
         self.charge(size)
         self.datagrams.append((data, sender, group, net or self.net, who))
-        self.k.wake_up(self.wq, 0)
+        self._ready()
         return True
 
 

@@ -71,6 +71,7 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
     sk.peer_groups, server.peer_groups = other.peer_groups, list(k.current.cred.groups)
     server.options.update(other.options)
     other.pending.append(server)
+    k.trace("sk_data_ready", other.addr)
     yield k.wake(other.wq)
     return 0
 

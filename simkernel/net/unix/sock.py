@@ -123,6 +123,7 @@ class UnixSock(Sock):
         parcel.sender.charge_send(parcel.truesize)
         self.parcels.append(parcel)
         self.queued += len(parcel.data)
+        self.k.trace("sk_data_ready", self.addr)
         self.k.wake_up(self.wq)
 
     def take(self, parcel: Parcel) -> None:

@@ -1,4 +1,4 @@
-"""Rebuild bin/x86_64/perf, perf_more, perf_sweep, perf_groups, perf_cgroups, perf_tasks, perf_chains, perf_ten, perf_rings, perf_userpage, perf_resets, perf_periods, perf_flow, trace_writes, pipe_readers, raw_readers, trace_files, raw_pages, ns_records and w:  python tests/tracing/programs/build.py      (needs ziglang; a minute at first)
+"""Rebuild bin/x86_64/perf, perf_more, perf_sweep, perf_groups, perf_cgroups, perf_tasks, perf_chains, perf_ten, perf_rings, perf_userpage, perf_resets, perf_periods, perf_flow, trace_writes, pipe_readers, raw_readers, trace_files, raw_pages, ns_records, late_events and w:  python tests/tracing/programs/build.py      (needs ziglang; a minute at first)
 
 perf_6_1.out is what `perf arguments breakpoints watch records program groups samples` prints on Debian's 6.1.192, as root on one CPU.
 The scripts in shell/ know where the functions of w are: add3 at 0xc70 of the file, deep at 0xc90.
@@ -38,6 +38,7 @@ if __name__ == "__main__":
         ("trace_writes.c", "trace_writes", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
         ("pipe_readers.c", "pipe_readers", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
         ("raw_readers.c", "raw_readers", ["-O1", "-s", "-w", "-fno-sanitize=all"]),
+        ("late_events.c", "late_events", ["-Os", "-s", "-w", "-fno-sanitize=all"]),
         ("work.c", "w", CALLED),
     ):
         target = ["-target", "x86_64-linux-musl", "-static", *flags]
