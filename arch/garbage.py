@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import TypeVar
 
+A = TypeVar("A")
+B = TypeVar("B")
 KEPT_BETWEEN = 8  # what is kept without a search until all is searched: dead machines, about 3 MB each
 _kept = count(1)
 # An item for each hold() that goes on: to ask Python how much is frozen is a walk over all of it.
@@ -27,14 +30,25 @@ def release() -> None:
         gc.unfreeze()
 
 
+def without_search(work: Callable[[A], B], argument: A) -> B:
+    """work(argument), during which nothing is searched."""
+    searched = gc.isenabled()
+    gc.disable()
+    try:
+        return work(argument)
+    finally:
+        if searched:
+            gc.enable()
+
+
 @contextmanager
-def unsearched(kept: bool = False) -> Iterator[None]:
-    """No search here.  `kept`: what is made stays (a boot's hundred thousand objects), so that it counts as searched.
+def unsearched() -> Iterator[None]:
+    """No search here.  What is made stays (a boot's hundred thousand objects), so that it counts as searched.
 
     What was garbage by then counts as searched, too, and Python would never look at it again: we do, now and then.
     """
     searched = gc.isenabled()
-    if searched and kept and next(_kept) % KEPT_BETWEEN == 0:
+    if searched and next(_kept) % KEPT_BETWEEN == 0:
         gc.collect()
     gc.disable()
     try:
@@ -42,7 +56,7 @@ def unsearched(kept: bool = False) -> Iterator[None]:
     finally:
         if searched:
             # What was made counts as old: else the next object made begins the search.
-            if kept and not _held:
+            if not _held:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

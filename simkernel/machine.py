@@ -509,7 +509,7 @@ def check_size(cpus: int, memory: int) -> None:
         raise ValueError(f"memory={memory!r}: whole pages of {PAGE_SIZE} bytes, from {LEAST_MEMORY >> 20} MiB on")
 
 
-@unsearched(kept=True)
+@unsearched()
 def boot(
     arch: str = DEFAULT,
     kernel: str = "6.1",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 
 from arch.abi.errno import E2BIG, EFAULT, EINVAL
 from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
@@ -93,6 +94,7 @@ class Layout:
     fields: dict[str, tuple[int, int]]
     ends: tuple[tuple[str, int], ...]
     readers: dict[ByteOrder, Numbers] = field(default_factory=dict)
+    known_ends: dict[KernelVersion, int] = field(default_factory=dict)
 
     def numbers(self, raw: bytes, byteorder: ByteOrder) -> dict[str, int]:
         """The members that are numbers."""
@@ -103,7 +105,11 @@ class Layout:
 
     def end(self, version: KernelVersion) -> int:
         """All behind this must be zero."""
-        return next((end for since, end in self.ends if version.at_least(since)), self.ends[-1][1])
+        end = self.known_ends.get(version)
+        if end is None:
+            end = next((end for since, end in self.ends if version.at_least(since)), self.ends[-1][1])
+            self.known_ends[version] = end
+        return end
 
 
 class Numbers:
@@ -212,6 +218,7 @@ LAYOUTS: dict[int, Layout] = {
 }
 
 
+@cache
 def attr_size(version: KernelVersion) -> int:
     """sizeof(union bpf_attr); as large as what the version's commands need."""
     if version.is_rfc:

@@ -329,7 +329,7 @@ class Env:
         self.attach_member: str | None = None
         self.struct_ops = ""  # struct whose member the program is
         self.version: KernelVersion = request.version
-        self.rules = rules_of(request.version)
+        self.rules = rules
         self.style = _style(self.rules)
         self.type_name = self.style.type_name  # of a type word, as messages have it
         self.config = request.config

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL, ENOSPC, ENOTSUPP
-from arch.garbage import unsearched
+from arch.garbage import without_search
 from bpf import uapi
 from bpf.verifier import older
 from bpf.verifier.access.fastcall import mark_patterns, remove_pairs
@@ -159,8 +159,7 @@ def verify(request: VerifyRequest) -> Verdict:
     """Whether the program may run, why not, and what it becomes."""
     if not log_is_valid(request.version, request.log_level, request.log_size, request.log_buf):
         return Verdict(-EINVAL, log_valid=False)
-    with unsearched():  # states make a growing tree without cycles, through which the search would go in vain
-        return _verify(request)
+    return without_search(_verify, request)  # states make a growing tree without cycles: a search would go in vain
 
 
 def _verify(request: VerifyRequest) -> Verdict:

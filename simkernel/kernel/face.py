@@ -298,11 +298,16 @@ class KernelFace:
 
     def capable(self, cap: int, opts: int = 0) -> bool:
         """True when the current task has this capability in the initial user namespace; `opts`: CAP_OPT_*."""
-        return self.has_capability(cap, opts) and self.granted(self.vfs.init_user_ns, cap, opts)
+        if not self.has_capability(cap, opts):
+            return False
+        if self.current.flags & PF_SUPERPRIV and "capable" not in self.security_hooks.watched:
+            return True  # as granted() would find, which bpf(2) asks a dozen times
+        return self.granted(self.vfs.init_user_ns, cap, opts)
 
     def has_capability(self, cap: int, opts: int = 0) -> bool:
         """The same where nothing is done for it: security hooks are not asked, it is not noted."""
-        has = bool(self.current.cred.cap_effective >> cap & 1) and "user" not in self.current.namespaces
+        task = self.current
+        has = bool(task.cred.cap_effective >> cap & 1) and "user" not in task.namespaces
         if self.capable_watched:
             self.capable_seen(self.vfs.init_user_ns, cap, opts, has)
         return has

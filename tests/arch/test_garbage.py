@@ -22,7 +22,7 @@ def test_what_is_made_meanwhile_is_not_searched(monkeypatch: pytest.MonkeyPatch)
     gc.collect()
     gc.callbacks.append(heard)
     try:
-        with unsearched(kept=True):
+        with unsearched():
             kept = [[number] for number in range(50 * gc.get_threshold()[0])]
         after: list[list[int]] = [[]]
         assert searches == []
@@ -39,7 +39,7 @@ def test_what_is_held_stays_unsearched_over_boots(monkeypatch: pytest.MonkeyPatc
     hold()
     hold()
     try:
-        with unsearched(kept=True):
+        with unsearched():
             pass
         assert gc.get_freeze_count()
         release()

@@ -79,15 +79,19 @@ class Log:
 
     def write(self, text: str) -> None:
         """Append one message: bpf_verifier_vlog()."""
-        if not self.level or (self.full and not self.rolls):
+        if not self.level:
             return
         if len(text) > _MAX_MESSAGE:
             text = text[:_MAX_MESSAGE]
-        if self.limit is not None and self.used + len(text) > self.limit and not self.rolls:
-            text = text[: self.limit - self.used]
+        used = self.used + len(text)
+        if self.limit is not None and used > self.limit and not self.rolls:
+            if self.full:
+                return
+            text, used = text[: self.limit - self.used], self.limit
         self._chunks.append(text)
-        self.used += len(text)
-        self.longest = max(self.longest, self.used)
+        self.used = used
+        if used > self.longest:
+            self.longest = used
         if len(self._chunks) > _MAX_CHUNKS:
             # many short strings cost more memory than their text
             self._joined.append("".join(self._chunks))
