@@ -158,7 +158,6 @@ class Tracing:
         """A task is gone: forget its return-probe instances."""
         self.kprobes.task_exit(task)
         self.uprobes.task_exit(task)
-        self.perf.task_exit(task)
 
     # Messages of programs
 

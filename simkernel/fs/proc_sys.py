@@ -187,6 +187,7 @@ def make_sysctl(
     table.on_write(
         "kernel.sched_rr_timeslice_ms", lambda value: setattr(k.cpus, "rr_timeslice_ns", value * NSEC_PER_MSEC)
     )
+    table.on_write("kernel.sched_child_runs_first", lambda value: setattr(k.cpus, "child_runs_first", bool(value)))
     log = k.log
     table.on_write("kernel.dmesg_restrict", lambda value: setattr(log, "restrict", bool(value)))
     table.on_write("kernel.printk", lambda value: log.set_levels(map(int, value.split())))

@@ -51,8 +51,8 @@ from simkernel.fs.pagecache import Mapping
 from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe
 from simkernel.fs.pipe_bodies import PIPE_MOST, PipeBodies
 from simkernel.fs.tmpfs import SHMEM_FILE_OPERATIONS
-from simkernel.kernel.cpus import WAKEUP_PREEMPTS_NS
 from simkernel.kernel.engine import HYPERCALL_NS
+from simkernel.kernel.runqueue import WAKEUP_PREEMPTS_NS
 from simkernel.kernel.shortcuts import (
     COST,
     NONE,

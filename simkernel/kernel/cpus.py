@@ -51,8 +51,7 @@ NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of us
 QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
 SLICE_NS = 3_000_000  # how long a task runs while others wait
-WAKEUP_CREDIT_NS = 6_000_000  # sched_latency: what a sleeper may lag behind
-WAKEUP_PREEMPTS_NS = 1_000_000  # sched_wakeup_granularity: lagging behind by more, who is woken runs at once
+WAKEUP_CREDIT_NS = 3_000_000  # half of sched_latency (GENTLE_FAIR_SLEEPERS): what a sleeper may lag behind
 
 
 class GroupScheduler(Protocol):
@@ -110,6 +109,7 @@ class Cpus(Deadline):
         self.trace, self.jiffies, self.no_user = tracepoints.trace, jiffies, no_user
         self.rqs: list[RunQueue] = []
         self.rr_timeslice_ns = 100_000_000  # kernel.sched_rr_timeslice_ms
+        self.child_runs_first = False  # kernel.sched_child_runs_first
         self.frames: list[Frame] = []  # running bodies of the current task, outermost first
         self.schedule_address = self.wake_up_address = 0  # of schedule() and __wake_up()
         self.switch_address = 0  # of the code that switches stacks
@@ -159,8 +159,7 @@ class Cpus(Deadline):
         if self.groups is not None:
             weight = self.groups.weight(task, rq)
         task.vruntime += delta * 1024 // weight
-        if task.vruntime > rq.min_vruntime:
-            rq.min_vruntime = task.vruntime
+        rq.update_min_vruntime(task.vruntime)
         if self.groups is not None:
             self.groups.charge(task, rq, delta)
         if task.signal.cpu_events:
@@ -238,9 +237,7 @@ class Cpus(Deadline):
             task.vruntime += self.jitter.up_to(PLACEMENT_NS)
         self.enqueue(task, rq)
         self.trace("sched_wakeup", task.addr)
-        current = rq.current
-        if current is not rq.idle and task.vruntime + WAKEUP_PREEMPTS_NS < current.vruntime:
-            rq.need_resched = True
+        if rq.check_preempt_wakeup(task):
             self.deadline = 0
         return True
 

@@ -402,17 +402,6 @@ def on_the_way(k: KernelFace) -> list[str]:
     return [k.arch.entry_for(k.version).handlers["syscall"], *chain]
 
 
-def cond_resched(k: KernelFace) -> Steps[None]:
-    """In the middle of long work: what the interrupts would have done meanwhile, and others who may run (`yield from`)."""
-    clock, rq = k.clock, k.cpus.rq
-    if clock._now >= clock.next_event_ns:
-        clock.run_due()
-    if k.irqs.pending[rq.cpu]:
-        yield from take_interrupts(k)
-    if k.cpus.rq.need_resched or (k.cpus.rq.tasks and clock._now >= k.cpus.rq.slice_end_ns):
-        yield k.call("schedule")
-
-
 @kernel_function(
     "unsigned long exit_to_user_mode_loop(struct pt_regs *regs, unsigned long ti_work)",
     source="kernel/entry/common.c",

@@ -8,9 +8,10 @@ looks at the deadline anew, if the task waits for this very CPU.
 from __future__ import annotations
 
 from arch.hosttime import HOST_WORD
-from simkernel.kernel.cpus import SLICE_NS, WAKEUP_CREDIT_NS, WAKEUP_PREEMPTS_NS
+from simkernel.kernel.cpus import SLICE_NS, WAKEUP_CREDIT_NS
 from simkernel.kernel.engine import HYPERCALL_NS
 from simkernel.kernel.face import KernelFace
+from simkernel.kernel.runqueue import WAKEUP_PREEMPTS_NS
 from simkernel.kernel.task import Task
 
 HEARD = ("sched_waking", "sched_wakeup", "sched_migrate_task")

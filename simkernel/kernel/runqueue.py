@@ -10,6 +10,7 @@ from arch.context import Context
 from simkernel.kernel.task import Task
 
 END_OF_TIME_NS = 1 << 63
+WAKEUP_PREEMPTS_NS = 1_000_000  # sched_wakeup_granularity: lagging behind by more, who is woken runs at once
 
 
 class Resched:
@@ -39,6 +40,7 @@ class RunQueue(Resched):
         self.last_ns = 0
         self.ran: Callable[[Task, int], None] | None = None  # who keeps what tasks have used: of one, and the time now
         self._turns = 0  # given to real-time tasks so far
+        self.skip: Task | None = None  # the fair task that yields
         self.behind = False  # the current one goes behind its equals: it yields, or its time is up
         self.told: Callable[[RunQueue, Task], None] | None = (
             None  # who keeps struct rq: of a task that came, or runs now
@@ -48,6 +50,13 @@ class RunQueue(Resched):
     def busy(self) -> bool:
         """Something other than idling to do."""
         return not self.halted or bool(self.tasks)
+
+    def update_min_vruntime(self, vruntime: int) -> None:
+        """Of what runs at `vruntime` and what waits the one that had least; never back."""
+        if self.tasks and self.tasks[0].prio_class and self.tasks[0].vruntime < vruntime:
+            vruntime = self.tasks[0].vruntime
+        if vruntime > self.min_vruntime:
+            self.min_vruntime = vruntime
 
     def stay(self) -> None:
         """A switch that was begun is not made: who was picked waits again, the current task does not."""
@@ -59,7 +68,16 @@ class RunQueue(Resched):
 
     def pick(self) -> Task:
         """pick_next_task()."""
+        if self.skip is not None:
+            return self._pick_but(self.skip)
         return self.tasks[0] if self.tasks else self.idle
+
+    def _pick_but(self, skip: Task) -> Task:
+        """pick_next_entity(): who yields lets the next one run, if that is not far behind."""
+        self.skip, first = None, self.tasks[0]
+        if first is skip and len(self.tasks) > 1 and self.tasks[1].vruntime - skip.vruntime <= WAKEUP_PREEMPTS_NS:
+            return self.tasks[1]
+        return first
 
     def add(self, task: Task, in_front: bool = False) -> None:
         """Behind those of the same rank, which stays what it is while the task is here.
@@ -81,6 +99,12 @@ class RunQueue(Resched):
             length = self.slice_of(current, fair_ns, rr_ns)
             if length is not None:
                 self.slice_end_ns = min(self.slice_end_ns, max(self.last_ns + length, now_ns))
+
+    def check_preempt_wakeup(self, task: Task) -> bool:
+        """Who comes runs at once if it lags far enough behind the current task."""
+        behind = self.current is not self.idle and task.vruntime + WAKEUP_PREEMPTS_NS < self.current.vruntime
+        self.need_resched |= behind
+        return behind
 
     def rank_anew(self, task: Task, in_front: bool, now_ns: int, fair_ns: int, rr_ns: int) -> None:
         """Its policy or priority is another one: who is picked, and how long the current one runs, may be, too."""

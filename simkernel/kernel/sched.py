@@ -11,7 +11,8 @@ import contextlib
 
 from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
+from simkernel.kernel.fair import task_fork_fair
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.runqueue import END_OF_TIME_NS
@@ -22,11 +23,25 @@ from simkernel.kernel.task import (
 )
 from simkernel.kernel.wait import tell
 
+SM_PREEMPT = 1  # __schedule(): it would run on, as sched_switch shows
+
 
 def rcu_does(k: KernelFace, what: str) -> None:
     """TPS(): RCU looks at a tick or a switch, of which there is nothing to be done here.  kernel/rcu/tree.c"""
     for edge in ("Start", "End"):
         k.trace("rcu_utilization", k.mirror.constant_string(f"{edge} {what}"))
+
+
+def cond_resched(k: KernelFace) -> Steps[None]:
+    """In the middle of long work: what the interrupts would have done meanwhile, and others who may run (`yield from`)."""
+    clock = k.clock
+    if clock._now >= clock.next_event_ns:
+        clock.run_due()
+    if k.irqs.pending[k.cpus.rq.cpu]:
+        yield from take_interrupts(k)
+    rq = k.cpus.rq
+    if rq.need_resched or (rq.tasks and clock._now >= rq.slice_end_ns):
+        yield k.call("__schedule", SM_PREEMPT)
 
 
 @kernel_function("void schedule(void)", source="kernel/sched/core.c")
@@ -167,9 +182,12 @@ def wake_up_new_task(k: KernelFace, p: int) -> int:
     k.mirror.store_state(task)
     task.cpu = rq.cpu
     k.mirror.store_cpu(task)
-    task.vruntime = max(task.vruntime, rq.min_vruntime)
+    if task.prio_class:
+        task_fork_fair(k, task, rq)
     k.cpus.enqueue(task, rq)
     k.trace("sched_wakeup_new", task.addr)
+    if rq.check_preempt_wakeup(task):
+        k.cpus.deadline = 0
     return 0
 
 

@@ -53,7 +53,10 @@ class Tasks:
         self.freezer_hooks: list[Callable[[Task], None]] = []  # told when a task is frozen, and when no more
         self.accounting = False  # somebody wants a record of each process that ends: acct(2)
         self.cgroup_exit: Callable[[Task], None] = lambda task: None  # a task's control group lets it go
-        self.exit_hooks: list[Callable[[Task], None]] = []  # tracing's: return probes and perf events of the task
+        self.perf_exit: Callable[[Task], None] = lambda task: None  # perf_event_exit_task(): its memory is still there
+        self.exit_hooks: list[
+            Callable[[Task], None]
+        ] = []  # who has something of a task that is gone: its return probes, say
 
     def next_session_id(self) -> int:
         """/proc/PID/sessionid of the next that logs in."""

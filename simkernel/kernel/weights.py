@@ -12,6 +12,7 @@ WEIGHTS = (
 
 
 WEIGHT_IDLEPRIO = 3
+NICE_0_LOAD = 1024
 
 
 def weight_of(policy: int, static_prio: int) -> int:

@@ -43,6 +43,7 @@ def install(k: ObservedKernel) -> None:
     k.vfs.kernel_enum = host.kernel_btf.enum
     lsm.install(k, SoftCalls(k, tracing.kprobes, host.return_trampoline))
     k.mm.hooks = tracing.uprobes
+    k.tasks.perf_exit = host.perf_exit
     k.tasks.exit_hooks.append(host.task_exit)
     tracefs.install(k)
     sockfilter.install(k)

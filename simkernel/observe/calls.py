@@ -8,8 +8,8 @@ from arch.abi.limits import U32_MAX
 from arch.abi.perf_event import PERF_FLAG_ALL, PERF_FLAG_FD_CLOEXEC
 from arch.errors import KernelError
 from simkernel.kernel.body import Body
-from simkernel.kernel.entry import cond_resched
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.sched import cond_resched
 from simkernel.kernel.security import ask, hook_probed
 from simkernel.observe.host import ObservedKernel
 from simkernel.observe.perf_files import PERF_FOPS, SIZE_AT, read_attr

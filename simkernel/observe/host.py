@@ -497,6 +497,10 @@ class Host(BpfSide):
         numbers = {define_name(self.k.arch.word, name): number for name, number in self.k.abi.numbers.items()}
         self.tracing.declare_syscalls(calls, numbers)
 
+    def perf_exit(self, task: Task) -> None:
+        """A task is about to give up its memory."""
+        self.tracing.perf.task_exit(task, task.addr)
+
     def task_exit(self, task: Task) -> None:
         """A task is gone."""
         self.tracing.task_exit(task)

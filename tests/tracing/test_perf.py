@@ -287,7 +287,7 @@ def test_task_and_cpu_filters(tracing):
     host.task = "child"
     tracing.trace("sched_wakeup", task)
     assert (mine.count, everyone.count) == (1, 2)
-    tracing.task_exit("task82")
+    tracing.perf.task_exit("task82")
     assert others.poll() == EPOLLHUP
 
 

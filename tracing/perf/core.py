@@ -408,8 +408,10 @@ class PerfCore:
             if event.trace_event is not None:
                 event.trace_event.perf_changed()
 
-    def task_exit(self, task: Hashable) -> None:
-        """perf_event_exit_task(): an event whose last task is gone hangs up."""
+    def task_exit(self, task: Hashable, task_struct: int = 0) -> None:
+        """perf_event_exit_task(): who wants records is told, and an event whose last task is gone hangs up."""
+        if task_struct:
+            self.sources.exited(task_struct)
         for event in self.events.values():
             if event.tasks is not None and task in event.tasks:
                 event.update_time()

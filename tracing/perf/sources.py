@@ -84,7 +84,6 @@ class PerfSources:
         self.describing: dict[str, Callback] = {
             "task_rename": self._renamed,
             "sched_process_fork": self._forked,
-            "sched_process_exit": self._exited,
             "sched_switch": self._switched,
         }
         self.described = False
@@ -192,8 +191,10 @@ class PerfSources:
         if task is not None:
             self.core.namespaces_event(self._number("tgid", child), self._number("pid", child), task)
 
-    def _exited(self, *args: int) -> None:
-        task = args[0]
+    def exited(self, task: int) -> None:
+        """PERF_RECORD_EXIT of a task_struct."""
+        if not self.described:
+            return
         parent = int(self.reader.member("struct task_struct", "real_parent", task))
         self.core.fork_event(
             self._number("tgid", task), self._number("tgid", parent), self._number("pid", task),

@@ -15,6 +15,7 @@ from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
+from simkernel.kernel.sched import cond_resched
 from simkernel.kernel.security import ask, may, prepare_creds, tell_subject
 from simkernel.kernel.sigpending import DEFAULT_ACTION, after_exec
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH
@@ -314,6 +315,8 @@ def exec_mmap(k: KernelFace, mm: int) -> Body:
     task = k.current
     old = task.mm
     yield k.call("mm_release", task.addr, old.addr if old is not None else 0)
+    if old is not None:
+        yield from cond_resched(k)  # mmap_read_lock_killable(): who waited for vfork runs on
     k.mm.replace(task)
     return 0
 

@@ -24,6 +24,7 @@ from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.futexes import key_of, wake
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import exit_tracer, notify_tracer, report_event, unlink
+from simkernel.kernel.sched import cond_resched
 from simkernel.kernel.security import security_task_free
 from simkernel.kernel.task import (
     EXIT_DEAD,
@@ -143,6 +144,7 @@ def do_exit(k: KernelFace, code: int) -> Body:
         k.trace("sched_process_exit", task.addr, last)
     if k.tasks.accounting:
         yield k.call("acct_collect", code, int(last))
+    k.tasks.perf_exit(task)
     yield k.call("exit_mm")
     if last and k.tasks.accounting:
         yield k.call("acct_process")
@@ -177,6 +179,7 @@ def exit_mm(k: KernelFace) -> Body:
     mm = task.mm
     yield k.call("mm_release", task.addr, mm.addr if mm is not None else 0)
     if mm is not None:
+        yield from cond_resched(k)  # down_read(&mm->mmap_lock): who waited for vfork or the thread runs on
         k.mm.drop(task)
     return 0
 

@@ -10,7 +10,6 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.resource import RLIMIT_NICE, RLIMIT_RTPRIO
 from arch.abi.sched import (
     MAX_RT_PRIO,
-    SCHED_BATCH,
     SCHED_DEADLINE,
     SCHED_FIFO,
     SCHED_FLAG_ALL,
@@ -21,30 +20,22 @@ from arch.abi.sched import (
     SCHED_FLAG_RESET_ON_FORK,
     SCHED_FLAG_UTIL_CLAMP,
     SCHED_IDLE,
-    SCHED_NORMAL,
     SCHED_RESET_ON_FORK,
     SCHED_RR,
 )
 from arch.errors import KernelError
 from simkernel.kernel.calls.limits import watch_rt_time
 from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.fair import FAIR, NICED, sched_slice, yield_task_fair
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import ask
 from simkernel.kernel.task import PF_NO_SETAFFINITY, Task
-from simkernel.kernel.weights import weight_of
 
 SETPARAM_POLICY = -1  # sched_setparam(): the policy stays
-NICED = (SCHED_NORMAL, SCHED_BATCH)  # fair_policy(): an idle task keeps the nice value it had
-FAIR = (*NICED, SCHED_IDLE)
 REAL_TIME = (SCHED_FIFO, SCHED_RR)
 DL_FLAGS = SCHED_FLAG_RECLAIM | SCHED_FLAG_DL_OVERRUN
 BW_SHIFT = 20  # a share of a CPU: to_ratio()
-JIFFY_NS, LATENCY_NS, LATENCY_CPUS, NR_LATENCY = (
-    4_000_000,
-    6_000_000,
-    8,
-    8,
-)  # sched_slice() of 6.1, before it is in jiffies
+JIFFY_NS = 4_000_000
 DL_MIN_RUNTIME, DL_PERIODS = 1 << 10, (100_000, (1 << 22) * 1000)  # ns: __checkparam_dl()
 # struct sched_attr: size, policy, flags, nice, priority, runtime, deadline, period, util_min, util_max
 SCHED_ATTR = "IIQiIQQQII"
@@ -90,10 +81,11 @@ def _target(k: KernelFace, pid: int) -> Task:
 def sys_sched_yield(k: KernelFace) -> Body:
     """Let others run first."""
     k.cpus.account()
-    task = k.current
-    k.cpus.rq.behind = True
-    if k.cpus.rq.tasks:
-        task.vruntime = max(task.vruntime, max(t.vruntime for t in k.cpus.rq.tasks) + 1)
+    rq = k.cpus.rq
+    rq.behind = True
+    if rq.tasks:
+        if k.current.prio_class:
+            yield_task_fair(k)
         yield k.call("schedule")
     return 0
 
@@ -443,16 +435,7 @@ def sys_nice(k: KernelFace, increment: int) -> int:
 
 def _fair_slice(k: KernelFace, task: Task) -> int:
     """get_rr_interval_fair(): whole ticks of the slice that Linux would give, ns; 0 where nothing runs."""
-    queue = k.cpus.rqs[task.cpu]
-    fair = [t for t in (queue.current, *queue.tasks) if t.policy in FAIR and t is not queue.idle]
-    if not fair:
-        return 0
-    running = len(fair) + (task not in fair)
-    weights = sum(weight_of(t.policy, t.static_prio) for t in fair) + (
-        0 if task in fair else weight_of(task.policy, task.static_prio)
-    )
-    period = LATENCY_NS * max(running, NR_LATENCY) // NR_LATENCY * (min(k.nr_cpus, LATENCY_CPUS).bit_length())
-    return period * weight_of(task.policy, task.static_prio) // weights // JIFFY_NS * JIFFY_NS
+    return sched_slice(k.cpus.rqs[task.cpu], task, k.nr_cpus) // JIFFY_NS * JIFFY_NS
 
 
 @syscall("sched_rr_get_interval", "pid_t pid, struct __kernel_timespec *interval", source="kernel/sched/core.c")

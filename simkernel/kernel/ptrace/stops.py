@@ -146,7 +146,7 @@ def trap_stop(k: KernelFace) -> Steps[None]:
 def link(task: Task, tracer: Task, seized: bool, options: int) -> None:
     """__ptrace_link()."""
     task.ptracer, task.ptrace_seized, task.ptrace_options = tracer, seized, options
-    tracer.ptraced.append(task)
+    tracer.ptraced.insert(0, task)  # list_add(): wait() finds the newest first
 
 
 def unlink(k: KernelFace, task: Task) -> None:

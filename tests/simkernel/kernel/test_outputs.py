@@ -44,7 +44,9 @@ def test_the_same_bytes(monkeypatch, case, cpus):
     assert python["output"][0] == 0
     native, visits = told(monkeypatch, "native", case, cpus)
     assert native == python
-    if case.split()[4] != "2" and not ("perf" in case and "poll" in case):  # else each record may wake
+    woken = case.split()[4] == "2" or ("perf" in case and "poll" in case)  # each record may wake
+    runs_at_once = python["switches"] > int(case.split()[3])  # the reader, beside a writer that owes its first turn
+    if not woken and not runs_at_once:
         assert visits > 20  # most of them: only what wakes leaves the hook
     monkeypatch.setitem(shortcuts.HOT_CALLS, Tier.AUTO, 9)
     monkeypatch.setitem(COLD_RUNS, Tier.AUTO, 7)

@@ -170,7 +170,8 @@ def test_pipes_between_programs(monkeypatch, busybox, cpus, kernel, tell):
             seen.append((result.stdout, result.stderr, now, switches, dict(k.syscalls.counts), machine.trace_pipe()))
     assert seen[0] == seen[1]
     assert bool(tell) == bool(seen[0][-1])
-    assert entered.count("PipeBodies") > 1.5 * entered.count("_pipe_read")
+    # Who owes its first turn is stopped at each write.
+    assert entered.count("PipeBodies") > 0.5 * entered.count("_pipe_read")
 
 
 # Two programs that wake each other, of which now one has used more time than the other, now the other one.
@@ -213,7 +214,7 @@ def test_sleepers_are_woken_from_the_hook(monkeypatch, busybox, cpus, kernel, te
     assert seen[0] == seen[1]
     assert seen[0][0] == b"149\n" * 4
     if tell != "raw_syscalls/sys_exit":  # the call goes its whole way then
-        assert asked[None if tell else cpus == 1] > 100
+        assert asked[None if tell else cpus == 1] > 30  # of 600: who owes its first turn is mostly stopped
     if cpus == 1 and not tell:
         assert not asked[None]  # native code sees who would run at once
 
@@ -229,7 +230,7 @@ def test_pipes_while_somebody_hears_of_calls(monkeypatch, tell):
             result = machine.run([machine.install(PROGRAMS / "x86_64" / "pipes"), "3", "150"])
             seen.append((result.stdout, machine.kernel.clock.now_ns, machine.trace_pipe()))
     assert seen[0] == seen[1]
-    assert len(seen[0][2]) > 10000
+    assert len(seen[0][2]) > 5000
 
 
 @pytest.mark.parametrize("watch", [None, "htab_map_update_elem", "security_bpf", "__sys_bpf"])

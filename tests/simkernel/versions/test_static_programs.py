@@ -3,7 +3,8 @@
 unixhooks.c is about Unix sockets: what the verifier lets programs do, where they are asked and what they make of addresses;
 with an argument, about what programs of all hooks may set as a call's result. progloads.c is about what BPF_PROG_LOAD takes of types,
 attach types and flags, and what it refuses first.  rhash.c is about hash maps whose table grows.
-givenpages.c is about the pages that fallocate() gives a file.
+givenpages.c is about the pages that fallocate() gives a file, whofirst.c and whowakes.c about which task runs first on
+one CPU (asked with a clock that counts instructions), tracedorder.c about which of several tasks wait() tells a tracer first.
 """
 
 import gzip
@@ -25,6 +26,8 @@ PROGRAMS = Path(__file__).parent / "programs"
     *itertools.product(["6.12", "7.2"], ["unixhooks", "progloads", "rhash"], [()]),
     *itertools.product(["6.12", "7.2"], ["unixhooks"], [("results",)]),
     *itertools.product(["6.1", "6.12", "7.2"], ["givenpages"], [()]),
+    *itertools.product(["5.10", "6.1"], ["whofirst", "whowakes"], [()]),
+    *itertools.product(["5.10", "6.1", "6.12"], ["tracedorder"], [()]),
 ])  # fmt: skip
 def test_what_the_real_kernel_said(tmp_path, name, arguments, kernel):
     built = tmp_path / name
