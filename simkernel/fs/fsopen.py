@@ -6,6 +6,8 @@ nowhere, behind a descriptor, until move_mount(2) gives it a place.
 
 from __future__ import annotations
 
+from collections import deque
+
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EBUSY, EINVAL, EMSGSIZE, ENODATA, ENODEV, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_PATH, O_RDWR
@@ -63,6 +65,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 CREATE_PARAMS, AWAITING_MOUNT, RECONF_PARAMS, FAILED = range(4)  # enum fs_context_phase, the steps that last
+FC_LOG_LINES = 8  # struct fc_log: the oldest go
 MAX_STRING, MAX_BINARY = 256, 1 << 20
 
 # parameter of every file system -> (bit of the super block, whether it is set)
@@ -96,7 +99,7 @@ class FsContext:
     sb_flags: int = 0
     sb: SuperBlock | None = None
     mnt: Mount | None = None  # what fspick(2) took up
-    log: list[str] = field(default_factory=list)
+    log: deque[str] = field(default_factory=lambda: deque(maxlen=FC_LOG_LINES))
 
     def refuse(self, errno: int, text: str) -> KernelError:
         """errorfc(): with a line for who reads the descriptor."""
@@ -111,9 +114,10 @@ def fscontext_read(k: FsKernel, file: int, buf: int, size: int, pos: int) -> int
     context: FsContext = k.vfs.files[file].private_data
     if not context.log:
         return -ENODATA
-    text = context.log.pop(0).encode()
+    text = context.log[0].encode()
     if len(text) > size:
         return -EMSGSIZE
+    context.log.popleft()
     k.usercopy.copy_to_user(buf, text)
     return len(text)
 
@@ -270,8 +274,16 @@ def _reconfigure(k: FsKernel, context: FsContext) -> int:
     assert context.mnt is not None
     check_mounts(k)
     flags = context.mnt.mnt_flags
-    k.vfs.remount(context.mnt, flags & ~MS_RDONLY | context.sb_flags, ",".join(context.parameters))
-    context.mnt.mnt_flags = flags
+    try:
+        k.vfs.remount(context.mnt, flags & ~MS_RDONLY | context.sb_flags, ",".join(context.parameters))
+    except BadOption as bad:
+        context.phase = FAILED
+        raise context.refuse(EINVAL, f"{context.fs_name}: {bad.text}") from None
+    except KernelError:
+        context.phase = FAILED
+        raise
+    finally:
+        context.mnt.mnt_flags = flags
     context.parameters.clear()
     return 0
 

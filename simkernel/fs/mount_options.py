@@ -17,6 +17,7 @@ from arch.records import dataclass
 HUGE = ("never", "always", "within_size", "advise", "deny", "force")
 HIDEPID = ("off", "noaccess", "invisible", "ptraceable")
 SUFFIX = {"k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
+NODE_LISTS = ("0", "0-0")  # of one node
 NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")
 
 
@@ -54,6 +55,19 @@ def u32(text: str, base: int = 0) -> int | None:
     return value if value is not None and value <= U32_MAX else None
 
 
+def mempolicy(text: str) -> bool:
+    """mpol_parse_str(): is this a policy of memory, on a machine of one node?"""
+    head, colon, nodes = text.partition(":")
+    mode, equals, flag = head.partition("=")
+    if equals and flag not in ("static", "relative"):
+        return False
+    if mode in ("default", "local"):
+        return not colon
+    if mode in ("bind", "prefer (many)"):
+        return nodes in NODE_LISTS
+    return mode in ("prefer", "interleave") and (not colon or nodes in NODE_LISTS)
+
+
 @dataclass(slots=True)
 class ShmemOptions:
     """struct shmem_options: what was said; None of what was not."""
@@ -75,7 +89,7 @@ class ShmemOptions:
             return True
         if key not in ("size", "nr_blocks", "nr_inodes", "mode", "uid", "gid", "huge", "mpol"):
             return False
-        if value is None or not self._take(key, value, total_pages):
+        if not value or not self._take(key, value, total_pages):
             raise BadOption(f"Bad value for '{key}'")
         return True
 
@@ -95,7 +109,7 @@ class ShmemOptions:
             self.huge = value
             return value in HUGE
         if key == "mpol":
-            return True  # one node: nothing to choose
+            return mempolicy(value)
         number, rest = memparse(value)
         if key == "size":
             if rest[:1] == "%":

@@ -58,7 +58,6 @@ class Mounts:
         self.at: dict[tuple[Mount, Dentry], Mount] = {}  # what covers a place
         self.all: list[Mount] = []
         self._next_id = 1
-        self.last_group = 0  # of peers
         self.protected_symlinks = True  # fs.protected_symlinks
         self.mount_max = 100_000  # of one namespace: fs.mount-max
         self.owners: dict[Mount, Namespace | None] = {}  # whose the mount namespaces are, by their roots

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 
 from arch.abi.mount import MS_PRIVATE, MS_SHARED, MS_SLAVE, MS_UNBINDABLE
 from simkernel.fs.inode import Dentry, Mount, Path
@@ -22,8 +23,8 @@ def peers(mounts: Mounts, group: int) -> list[Mount]:
 def set_shared(mounts: Mounts, mnt: Mount) -> None:
     """set_mnt_shared(), with a group of its own if it has none."""
     if not mnt.group_id:
-        mounts.last_group += 1
-        mnt.group_id = mounts.last_group
+        used = {member.group_id for member in mounts}
+        mnt.group_id = next(group for group in count(1) if group not in used)  # mnt_group_ida
     mnt.unbindable = False
 
 
@@ -96,8 +97,8 @@ def require_room(mounts: Mounts, at: Path, size: int, own: bool = True) -> None:
     if at.mnt.group_id:
         for target, _ in hearing(mounts, at):
             more[top_of(target)] += size
-    for top, count in more.items():
-        mounts.require_room(top, count)
+    for top, number in more.items():
+        mounts.require_room(top, number)
 
 
 def attach(mounts: Mounts, mnt: Mount, at: Path, known: bool = False) -> None:

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
-from simkernel.kernel.keys.key import NEED_VIEW, Key, left
-from simkernel.kernel.keys.special import keys_of, possesses, searcher
+from simkernel.kernel.keys.key import Key, left
+from simkernel.kernel.keys.special import keys_of, possesses, references, searcher, user_rings
+from simkernel.kernel.keys.types import NEED_VIEW, provisioning_type
 
 
-def _line(k: FsKernel, key: Key, refs: int) -> str:
-    """proc_keys_show(): the number of references is that of keyrings it is in, and one."""
-    flags = f"I{'R' if key.revoked else '-'}-Q-{'N' if key.rejected else '-'}{'i' if key.invalidated else '-'}"
-    size = (len(key.links) or "empty") if key.is_keyring else len(key.payload)
-    when = left(key, k.clock.realtime_ns)
+def _tail(k: FsKernel, key: Key) -> str:
+    """key_type.describe(): what follows the description."""
+    if key.is_keyring:
+        return f": {len(key.links) or 'empty'}"
+    if key.rejected:
+        return ""
+    if key.type.name == "asymmetric":
+        return f": X509.{key.payload.decode()} {key.description[-8:]} []"
+    kind = f" [{provisioning_type(key.payload, k.mem.byteorder)}]" if key.type.name == "fscrypt-provisioning" else ""
+    return f": {len(key.payload)}{kind}"
+
+
+def _line(k: FsKernel, key: Key) -> str:
+    """proc_keys_show()."""
+    flags = f"I{'R' if key.revoked else '-'}-{'Q' if key.in_quota else '-'}-{'N' if key.rejected else '-'}{'i' if key.invalidated else '-'}"
     return (
-        f"{key.serial:08x} {flags} {refs:5} {when:>4} {key.perm:08x} {key.uid:5} {key.shown_gid:5} "
-        f"{key.type.name:<9.9} {key.description}{'' if key.rejected or (key.revoked and not key.is_keyring) else f': {size}'}\n"
+        f"{key.serial:08x} {flags} {references(k, key):5} {left(key, k.clock.realtime_ns):>4} {key.perm:08x} {key.uid:5} {key.shown_gid:5} "
+        f"{key.type.name:<9.9} {key.description}{_tail(k, key)}\n"
     )
 
 
 def _keys(k: FsKernel) -> str:
     """Those that the reader may view."""
     who = searcher(k)
+    user_rings(k, k.current.cred.uid)  # search_process_keyrings_rcu()
     seen = [key for _, key in sorted(keys_of(k).by_serial.items()) if who.may(key, possesses(k, key), NEED_VIEW)]
-    links = Counter(key.serial for ring in keys_of(k).by_serial.values() for key in ring.links.values())
-    return "".join(_line(k, key, 1 + links[key.serial]) for key in seen)
+    return "".join(_line(k, key) for key in seen)
 
 
 def _users(k: FsKernel) -> str:
@@ -36,8 +46,10 @@ def _users(k: FsKernel) -> str:
     lines = []
     for uid, account in sorted(keys_of(k).accounts.items()):
         count, (most, bytes_) = account.keys, keys_of(k).limits_of(uid)
-        if count:
-            lines.append(f"{uid:5}: {count:5} {count}/{count} {count}/{most} {account.bytes}/{bytes_}\n")
+        if count:  # root's is referred to once more: root_key_user
+            lines.append(
+                f"{uid:5}: {count + (uid == 0):5} {count}/{count} {account.charged}/{most} {account.bytes}/{bytes_}\n"
+            )
     return "".join(lines)
 
 

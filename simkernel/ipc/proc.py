@@ -14,7 +14,7 @@ from simkernel.fs.sysctl_rows import Value, parse
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.msg import MsgQueue
 from simkernel.ipc.sem import SemArray
-from simkernel.ipc.shm import Segment, set_rmid_forced
+from simkernel.ipc.shm import Segment, resident_pages, set_rmid_forced
 from simkernel.ipc.util import IpcIds, IpcObject
 
 
@@ -45,7 +45,7 @@ def _shm(k: IpcKernel) -> str:
     out = f"       key      shmid perms {'size':>{width}}  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime {'rss':>{width}} {'swap':>{width}}\n"
     for s in k.ipc.shm:
         assert isinstance(s, Segment)
-        rss = s.file.f_inode.i_blocks * 512 // PAGE_SIZE * PAGE_SIZE
+        rss = resident_pages(s) * PAGE_SIZE
         out += (
             f"{s.key:10d} {s.id:10d}  {s.mode:4o} {s.size:{width}d} {s.cpid:5d} {s.lpid:5d}  {s.nattch(k):5d} {s.uid:5d} "
             f"{s.gid:5d} {s.cuid:5d} {s.cgid:5d} {s.atime:10d} {s.dtime:10d} {s.ctime:10d} {rss:{width}d} {0:{width}d}\n"

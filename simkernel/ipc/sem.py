@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from arch.abi.errno import E2BIG, EACCES, EAGAIN, EFBIG, EIDRM, EINTR, EINVAL, ERANGE, ETIME
+from arch.abi.errno import E2BIG, EACCES, EAGAIN, EFBIG, EIDRM, EINTR, EINVAL, ENOSPC, ERANGE, ETIME
 from arch.abi.ipc import (
     GETALL,
     GETNCNT,
@@ -98,6 +98,8 @@ def _new(k: IpcKernel, key: int, nsems: int, flags: int) -> int:
     limits = k.ipc.sem_limits
     if not nsems:
         raise KernelError(EINVAL)
+    if nsems + sum(len(sma.sems) for sma in k.ipc.sem.by_index.values() if isinstance(sma, SemArray)) > limits[1]:
+        raise KernelError(ENOSPC)
     sma = SemArray(k, key, flags, nsems)
     sma.admit(k)
     return k.ipc.sem.add(sma, limits[3])
@@ -266,8 +268,6 @@ def _info(k: IpcKernel, cmd: int, addr: int) -> int:
 
 
 def _set_value(k: IpcKernel, sma: SemArray, semnum: int, value: int) -> int:
-    if not 0 <= value <= SEMVMX:
-        raise KernelError(ERANGE)
     if not 0 <= semnum < len(sma.sems):
         raise KernelError(EINVAL)
     sma.check(k, S_IWUGO)
@@ -339,7 +339,9 @@ def sys_semctl(k: IpcKernel, semid: int, semnum: int, cmd: int, arg: int) -> int
         return _one(k, _set(k, semid), semnum, cmd)
     if cmd == SETVAL:  # an int, wherever the union's long lies in the register
         value = arg >> 32 if k.arch.word == 8 and k.mem.byteorder == "big" and arg >> 32 else arg & 0xFFFFFFFF
-        return _set_value(k, _set(k, semid), semnum, (value ^ 1 << 31) - (1 << 31))
+        if not value <= SEMVMX:
+            raise KernelError(ERANGE)
+        return _set_value(k, _set(k, semid), semnum, value)
     if cmd not in (IPC_SET, IPC_RMID):
         raise KernelError(EINVAL)
     raw = k.usercopy.copy_from_user(arg, PERM_SIZE[k.arch.word]) if cmd == IPC_SET else b""

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from arch.abi.capability import CAP_IPC_LOCK
-from arch.abi.errno import EINVAL, ENOMEM, ENOSPC, EPERM
+from arch.abi.errno import EEXIST, EINVAL, ENOMEM, ENOSPC, EPERM
 from arch.abi.fcntl import O_RDONLY, O_RDWR
 from arch.abi.ipc import (
     IPC_INFO,
@@ -28,7 +28,7 @@ from arch.abi.ipc import (
     SHMMIN,
 )
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_SHARED, PROT_EXEC, PROT_READ, PROT_WRITE
+from arch.abi.mman import MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_HUGE_SHIFT, MAP_SHARED, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.abi.resource import RLIMIT_MEMLOCK
 from arch.abi.stat import S_IRUGO, S_IWUGO, S_IXUGO
 from arch.errors import KernelError
@@ -134,11 +134,13 @@ def _segment(k: IpcKernel, shmid: int) -> Segment:
 def _new(k: IpcKernel, key: int, size: int, flags: int) -> int:
     """newseg().  EINVAL, ENOSPC, ENOMEM."""
     ns = k.ipc
-    pages = page_up(size) // PAGE_SIZE
+    pages = _whole_pages(size)
     if not SHMMIN <= size <= ns.shmmax:
         raise KernelError(EINVAL)
-    if pages > ns.shmall:
+    if sum(_whole_pages(s.size) for s in _segments(k)) + pages > ns.shmall:
         raise KernelError(ENOSPC)
+    if flags & SHM_HUGETLB and flags >> MAP_HUGE_SHIFT & 0x3F not in (0, *k.arch.calls.huge_page_sizes):
+        raise KernelError(EINVAL)
     if flags & SHM_HUGETLB or pages > k.mm.total_ram_pages:
         raise KernelError(ENOMEM)
     segment = Segment(k, key, flags, size)
@@ -187,12 +189,14 @@ def do_shmat(k: IpcKernel, shmid: int, addr: int, flags: int, raddr: int, lba: i
     segment.check(k, mode)
     segment.ask(k, "shmat", addr, flags)
     assert mm is not None
+    if how & MAP_FIXED_NOREPLACE and addr + segment.size >> 8 * k.arch.word:
+        raise KernelError(EINVAL)
     ask_mmap(k, segment.file.addr, prot, how & 3)
     segment.file.f_flags = O_RDONLY if flags & SHM_RDONLY else O_RDWR
     try:
         where = mm.map(addr, segment.size, prot, how, segment.file)
     except KernelError as error:
-        raise KernelError(EINVAL if how & MAP_FIXED_NOREPLACE else error.errno) from None
+        raise KernelError(EINVAL if error.errno == EEXIST else error.errno) from None
     finally:
         segment.file.f_flags = O_RDWR
     vma = mm.find(where)
@@ -235,7 +239,16 @@ def _begins_at(vma: Vma, address: int) -> bool:
     return is_segment and vma.start - vma.pgoff * PAGE_SIZE == address
 
 
-def _pages(segment: Segment) -> int:
+def _segments(k: IpcKernel) -> list[Segment]:
+    return [s for s in k.ipc.shm if isinstance(s, Segment)]
+
+
+def _whole_pages(size: int) -> int:
+    return page_up(size) // PAGE_SIZE
+
+
+def resident_pages(segment: Segment) -> int:
+    """Those that somebody has touched."""
     mapping = segment.file.f_inode.i_mapping
     return mapping.nrpages if mapping is not None else 0
 
@@ -246,10 +259,10 @@ def _info(k: IpcKernel, cmd: int, buf: int) -> int:
     if cmd == IPC_INFO:
         k.usercopy.copy_to_user(buf, words(k, ns.shmmax, SHMMIN, ns.shmmni, ns.shmmni, ns.shmall, 0, 0, 0, 0))
         return ns.shm.highest
-    segments = [s for s in ns.shm if isinstance(s, Segment)]
-    used, total = len(segments), sum(page_up(s.size) // PAGE_SIZE for s in segments)
+    segments = _segments(k)
+    used, total = len(segments), sum(_whole_pages(s.size) for s in segments)
     head = used.to_bytes(4, k.mem.byteorder) + bytes(k.arch.word - 4)
-    k.usercopy.copy_to_user(buf, head + words(k, total, sum(map(_pages, segments)), 0, 0, 0))
+    k.usercopy.copy_to_user(buf, head + words(k, total, sum(map(resident_pages, segments)), 0, 0, 0))
     return ns.shm.highest
 
 

@@ -223,7 +223,7 @@ class IpcIds(Generic[T]):
 
     def by_position(self, index: int) -> T:
         """MSG_STAT and its kin name an object by its place in the table.  EINVAL."""
-        item = self.by_index.get(index)
+        item = self.by_index.get(index & (1 << SEQ_SHIFT) - 1)
         if item is None:
             raise KernelError(EINVAL)
         return item

@@ -4,11 +4,14 @@ crypto/af_alg.c, crypto/algif_hash.c; of the types only "hash" is here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 from arch.abi.errno import EBUSY, EINVAL, ENOENT, ENOKEY, ENOPROTOOPT, ENOSYS, EOPNOTSUPP
 from arch.abi.socket import AF_ALG, MSG_MORE, MSG_TRUNC, SOCK_SEQPACKET, SOL_ALG
 from arch.cstring import c_string
+from simkernel.kernel import digests
+from simkernel.kernel.digests import DIGESTS
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import drain_and_free
@@ -20,10 +23,6 @@ ALG_SET_KEY = 1
 CRYPTO_ALG_KERN_DRIVER_ONLY = 0x1000
 # struct sockaddr_alg: family, type[14], feat, mask, name
 TYPE_AT, FEAT_AT, MASK_AT, NAME_AT = 2, 16, 20, 24
-DIGESTS = (
-    "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3-224", "sha3-256", "sha3-384", "sha3-512",
-)  # fmt: skip
-
 # A socket that only bind, accept and setsockopt are for, and one that is written to and read from.
 ALG = ProtoOps("alg_proto_ops", "sock_no_sendmsg", "sock_no_recvmsg")
 ALGIF_HASH = ProtoOps("algif_hash_ops", "hash_sendmsg", "hash_recvmsg")
@@ -53,14 +52,11 @@ class AlgSock(Sock):
 
     def begin(self) -> Digest:
         """crypto_ahash_init()."""
-        import hashlib  # OpenSSL's library comes with it
         import hmac
 
-        name = self.algorithm.removeprefix("hmac(").removesuffix(")").replace("sha3-", "sha3_")
+        name = self.algorithm.removeprefix("hmac(").removesuffix(")")
 
-        def plain(data: bytes = b"") -> hashlib._Hash:
-            return hashlib.new(name, data, usedforsecurity=False)
-
+        plain = partial(digests.begin, name)
         return hmac.new(self.key or b"", digestmod=plain) if self.keyed else plain()
 
 

@@ -10,31 +10,23 @@ from arch.abi.errno import (
     EAGAIN,
     EDEADLK,
     EDQUOT,
-    EINVAL,
     EKEYEXPIRED,
     EKEYREVOKED,
     ELOOP,
     ENOENT,
     ENOKEY,
     ENOTDIR,
-    EPERM,
 )
 from arch.abi.time import NSEC_PER_SEC
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
+from simkernel.kernel.keys.own import rows_of
+from simkernel.kernel.keys.types import KEY_GROUP, KEY_POSSESSOR, KEY_USER, NEED_ALL, NEED_SEARCH, TYPES, KeyType
 
-NEED_VIEW, NEED_READ, NEED_WRITE, NEED_SEARCH, NEED_LINK, NEED_SETATTR, NEED_ALL = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-    63,
-)  # KEY_NEED_*: bits of each part of the permissions
-KEY_POSSESSOR, KEY_USER, KEY_GROUP = 24, 16, 8  # where the part of each begins
 KEYRING_SEARCH_MAX_DEPTH = 6
+LINK_BYTES = 4  # KEYQUOTA_LINK_BYTES
 NO_GID, OVERFLOW_GID = 0xFFFFFFFF, 65534
-USER_PAYLOAD, BIG_PAYLOAD = 32767, (1 << 20) - 1
+BIG_PAYLOAD = (1 << 20) - 1
 
 
 Place = tuple[str, str]  # type and description: a keyring has one key of each
@@ -44,7 +36,7 @@ class Account:
     """struct key_user: what an owner has."""
 
     def __init__(self) -> None:
-        self.keys = self.bytes = 0
+        self.keys = self.charged = self.bytes = 0  # all, those in its quota, their bytes
 
 
 class Key:
@@ -64,7 +56,8 @@ class Key:
         self.counted: tuple[Account, int] | None = None  # where it stands, with how many bytes
         self.expiry_ns = 0
         self.revoked = self.invalidated = self.uid_keyring = False
-        self.restricted = False  # nothing may be linked to it any more
+        self.restricted = 0  # the errno of who links another to it
+        self.in_quota = True
         self.rejected = 0  # of a negative key: the errno of who asks for it
 
     @property
@@ -80,7 +73,7 @@ class Key:
     @property
     def quotalen(self) -> int:
         """Bytes on its owner's account."""
-        return len(self.description) + 1 + (8 * len(self.links) if self.is_keyring else len(self.payload))
+        return len(self.description) + 1 + (LINK_BYTES * len(self.links) if self.is_keyring else len(self.payload))
 
     @property
     def place(self) -> Place:
@@ -91,15 +84,18 @@ class Key:
         """Its owner's account has what it is now."""
         self.discount()
         account = self.accounts.setdefault(self.uid, Account())
+        size = self.quotalen if self.in_quota else 0
         account.keys += 1
-        account.bytes += self.quotalen
-        self.counted = account, self.quotalen
+        account.charged += self.in_quota
+        account.bytes += size
+        self.counted = account, size
 
     def discount(self) -> None:
         """It stands on no account."""
         if self.counted is not None:
             account, size = self.counted
             account.keys -= 1
+            account.charged -= self.in_quota
             account.bytes -= size
             self.counted = None
 
@@ -139,9 +135,11 @@ class Key:
             return EKEYREVOKED
         return EKEYEXPIRED if self.expiry_ns and now >= self.expiry_ns else 0
 
-    def revoke(self) -> None:
-        """key_revoke(): the type drops what it holds."""
+    def revoke(self, now: int) -> None:
+        """key_revoke(): the type drops what it holds.  When that was stands where its end would."""
         self.revoked = True
+        if not self.expiry_ns or self.expiry_ns > now:
+            self.expiry_ns = now
         self.store(b"")
         self.clear()
 
@@ -153,39 +151,6 @@ class Accounts(dict[int, Account]):
         super().__init__()
         self.loose: list[Key] = []  # a keyring has lost it: perhaps nobody has it any more
         self.invalidated: list[Key] = []  # leave all keyrings
-
-
-class KeyType:
-    """struct key_type."""
-
-    def __init__(self, name: str, readable: bool, updatable: bool, limit: int = USER_PAYLOAD) -> None:
-        self.name, self.readable, self.updatable, self.limit = name, readable, updatable, limit
-
-    @property
-    def perm(self) -> int:
-        """KEY_PERM_UNDEF: what a new key of this type allows."""
-        mine = NEED_VIEW | NEED_SEARCH | NEED_LINK | NEED_SETATTR | (NEED_READ if self.readable else 0)
-        return (
-            mine | (NEED_WRITE if self.updatable or self.name == "keyring" else 0)
-        ) << KEY_POSSESSOR | NEED_VIEW << KEY_USER
-
-    def check(self, description: str, payload: bytes | None) -> None:
-        """vet_description(), preparse().  EINVAL."""
-        if self.name == "logon" and description.find(":") < 1:
-            raise KernelError(EINVAL, "a service's name and a colon")
-        if self.name == "keyring":
-            if payload:
-                raise KernelError(EINVAL, "keyrings have no payload")
-        elif not payload or len(payload) > self.limit:
-            raise KernelError(EINVAL, "payload")
-
-
-TYPES = {
-    row.name: row
-    for row in (
-        KeyType("keyring", True, False), KeyType("user", True, True), KeyType("logon", False, True), KeyType("big_key", True, True, BIG_PAYLOAD),
-    )
-}  # fmt: skip
 
 
 Asked = Callable[[Key, bool, int], int]  # (key, whether it is possessed, KEY_NEED bit) -> 0 or -errno
@@ -222,10 +187,18 @@ class Searcher:
             raise KernelError(self.refusal, "key permissions")
 
 
-def search(keyring: Key, place: Place, who: Searcher, possessed: bool, now: int, only: Key | None = None) -> Key:
+def search(
+    keyring: Key,
+    place: Place,
+    who: Searcher,
+    possessed: bool,
+    now: int,
+    only: Key | None = None,
+    skip_expired: bool = False,
+) -> Key:
     """keyring_search_rcu(): the keyring itself, its keys, those of keyrings in it.  EAGAIN when there is none, or why one cannot be had.
 
-    With `only` it is that key which is looked for, whatever its state.
+    With `only` it is that key which is looked for, whatever its state; who wants another for an expired one skips those.
     """
     who.check(keyring, possessed, NEED_SEARCH)
     error = EAGAIN
@@ -233,33 +206,36 @@ def search(keyring: Key, place: Place, who: Searcher, possessed: bool, now: int,
         raise KernelError(EKEYREVOKED if keyring.revoked else ENOKEY)
     if keyring is only or (only is None and keyring.place == place and not keyring.state(now)):
         return keyring
-    for ring in reached(keyring, who, possessed, now):
+    for ring in reached(keyring, who, possessed):
         key = ring.links.get(place)
         if key is None or only not in (None, key):
             continue
-        if only is not None and who.asked is not None:
-            who.asked(key, possessed, NEED_SEARCH)
         state = 0 if only is not None else key.state(now)
-        if not state and (only is not None or who.may(key, possessed, NEED_SEARCH)):
-            if only is not None or not key.rejected:
-                return key
+        if not state and not who.may(key, possessed, NEED_SEARCH):
+            state = EACCES
+        elif not state and only is None:
             state = key.rejected
-        error = state or EACCES
+        if not state:
+            return key
+        if not (skip_expired and state == EKEYEXPIRED):
+            error = state
     raise KernelError(error)
 
 
-def reached(keyring: Key, who: Searcher, possessed: bool, now: int) -> Iterator[Key]:
-    """A keyring and those in it, level by level, as deep as a search goes."""
+def reached(keyring: Key, who: Searcher, possessed: bool) -> Iterator[Key]:
+    """search_nested_keyrings(): a keyring and those in it, level by level, as deep as a search goes; also expired ones."""
     seen: set[int] = set()
     level = [keyring]
-    for _ in range(KEYRING_SEARCH_MAX_DEPTH):
+    for _ in range(KEYRING_SEARCH_MAX_DEPTH + 1):
         below: list[Key] = []
         for ring in level:
             if ring.serial not in seen:
                 seen.add(ring.serial)
                 yield ring
                 below += [
-                    key for key in ring.rings.values() if not key.state(now) and who.may(key, possessed, NEED_SEARCH)
+                    key
+                    for key in ring.rings.values()
+                    if not (key.revoked or key.invalidated) and who.may(key, possessed, NEED_SEARCH)
                 ]
         level = below
 
@@ -271,7 +247,7 @@ def link(keyring: Key, key: Key) -> None:
     if keyring.revoked:
         raise KernelError(EKEYREVOKED)
     if keyring.restricted:
-        raise KernelError(EPERM, "the keyring takes no more")
+        raise KernelError(keyring.restricted, "the keyring takes no more")
     if key.is_keyring:
         _check_cycle(keyring, key)
     keyring.put(key)
@@ -301,15 +277,20 @@ KEY_SIZE = 256  # bytes of memory: struct key
 class Keys:
     """All keys of a machine: `k.keys`."""
 
-    def __init__(self, numbers: random.Random, charge: Callable[[int], None]) -> None:
+    def __init__(self, numbers: random.Random, charge: Callable[[int], None], version: KernelVersion) -> None:
         self.numbers, self.charge = numbers, charge
         self.by_serial: dict[int, Key] = {}
         self.accounts = Accounts()
         self._roots: dict[int, Key] = {}  # what tasks had when it was last swept
         self.users: dict[int, tuple[Key, Key]] = {}  # uid -> _uid.N, _uid_ses.N
-        self.persistent: dict[int, Key] = {}
+        self.registers: dict[str, Key] = {}  # .user_reg, .persistent_register
         self.limits = {"maxkeys": 200, "maxbytes": 20000, "root_maxkeys": 1000000, "root_maxbytes": 25000000}
         self.persistent_expiry = 3 * 24 * 3600  # s
+        self.own: dict[str, Key] = {}
+        for row in rows_of(version):
+            self.own[row.name] = key = self.new(row.kind, row.name, (0, 0), row.perm, row.payload, charged=False)
+            for ring in row.inside:
+                self.own[ring].put(key)
 
     def set_persistent_expiry(self, seconds: int) -> None:
         """/proc/sys/kernel/keys/persistent_keyring_expiry."""
@@ -334,7 +315,7 @@ class Keys:
         if charged:
             keys, size = self.limits_of(owner[0])
             mine = self.accounts.setdefault(owner[0], Account())
-            if mine.keys + 1 > keys or mine.bytes + len(description) + 1 + len(payload) > size:
+            if mine.charged + 1 > keys or mine.bytes + len(description) + 1 + len(payload) > size:
                 raise KernelError(EDQUOT)
         room = KEY_SIZE + len(description) + len(payload)
         self.charge(room)
@@ -342,6 +323,7 @@ class Keys:
         while serial < 3 or serial in self.by_serial:
             serial = self.numbers.getrandbits(30)
         key = Key(serial, TYPES[kind], description, owner, perm, self.accounts)
+        key.in_quota = charged
         key.charged = room
         key.store(payload)
         self.by_serial[serial] = key
@@ -369,18 +351,23 @@ class Keys:
                 key.discount()
                 self.charge(-key.charged)
 
+    def register(self, name: str, perm: int, gid: int, charged: bool) -> Key:
+        """A keyring of the kernel's, made when it is first asked for."""
+        if name not in self.registers:
+            self.registers[name] = self.new("keyring", name, (0, gid), perm, charged=charged)
+        return self.registers[name]
+
     def _owned(self) -> Iterator[Key]:
-        for pair in self.users.values():
-            yield from pair
-        yield from self.persistent.values()
+        yield from self.own.values()
+        yield from self.registers.values()
 
 
 def left(key: Key, now: int) -> str:
-    """How long a key lives, as /proc/keys says it."""
+    """How long a key lives, as /proc/keys says it.  `now` in ns."""
     if not key.expiry_ns:
         return "perm"
-    seconds = (key.expiry_ns - now) // NSEC_PER_SEC
-    if key.expiry_ns <= now:
+    seconds = key.expiry_ns // NSEC_PER_SEC - now // NSEC_PER_SEC
+    if seconds <= 0:
         return "expd"
     for size, unit, step in ((60, "s", 1), (3600, "m", 60), (86400, "h", 3600), (604800, "d", 86400)):
         if seconds < size:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from arch.abi.errno import EAGAIN, EINVAL, ENOKEY
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
-from simkernel.kernel.keys.key import (
+from simkernel.kernel.keys.key import NO_GID, Key, Keys, Place, Searcher, link, search
+from simkernel.kernel.keys.types import (
     KEY_POSSESSOR,
     KEY_USER,
     NEED_ALL,
@@ -20,13 +21,6 @@ from simkernel.kernel.keys.key import (
     NEED_SETATTR,
     NEED_VIEW,
     NEED_WRITE,
-    NO_GID,
-    Key,
-    Keys,
-    Place,
-    Searcher,
-    link,
-    search,
 )
 from simkernel.kernel.security import ask, prepare_creds
 from simkernel.kernel.task import Task
@@ -36,6 +30,8 @@ OWN_PERM = NEED_ALL << KEY_POSSESSOR | NEED_VIEW << KEY_USER
 SESSION_PERM = OWN_PERM | NEED_READ << KEY_USER
 JOINED_PERM = SESSION_PERM | NEED_LINK << KEY_USER
 USER_PERM = (NEED_ALL & ~NEED_SETATTR) << KEY_POSSESSOR | NEED_ALL << KEY_USER
+REGISTER_SHOWN = (NEED_ALL & ~NEED_SETATTR) << KEY_POSSESSOR | (NEED_VIEW | NEED_READ) << KEY_USER
+REGISTER_PERM = (NEED_WRITE | NEED_SEARCH) << KEY_POSSESSOR | (NEED_VIEW | NEED_READ) << KEY_USER  # 0x0c030000
 PERSISTENT_PERM = (NEED_ALL & ~NEED_SETATTR) << KEY_POSSESSOR | (NEED_VIEW | NEED_READ) << KEY_USER
 
 
@@ -49,7 +45,7 @@ class KeyRef(NamedTuple):
 def keys_of(k: KernelFace) -> Keys:
     """All of the machine's; made when somebody first asks, and swept of what nobody has."""
     if k.keys is None:
-        k.keys = Keys(k.random, k.mm.charge)
+        k.keys = Keys(k.random, k.mm.charge, k.version)
     assert isinstance(k.keys, Keys)
     k.keys.sweep(key for task in k.tasks.by_pid.values() for key in _rings(task))
     return k.keys
@@ -117,8 +113,11 @@ def user_rings(k: KernelFace, uid: int) -> tuple[Key, Key]:
     """look_up_user_keyrings(): a user's keyring, and the session of who has none."""
     keys = keys_of(k)
     if uid not in keys.users:
+        register = keys.register(".user_reg", REGISTER_PERM, NO_GID, True)
         mine = keys.new("keyring", f"_uid.{uid}", (uid, NO_GID), USER_PERM)
+        link(register, mine)
         session = keys.new("keyring", f"_uid_ses.{uid}", (uid, NO_GID), USER_PERM)
+        link(register, session)
         mine.uid_keyring = session.uid_keyring = True
         link(session, mine)
         keys.users[uid] = mine, session
@@ -186,7 +185,26 @@ def _there(ring: object) -> Key:
     return ring
 
 
-def search_process(k: KernelFace, place: Place, only: Key | None = None) -> Key:
+def persistent_ring(k: KernelFace, uid: int) -> Key:
+    """A user's persistent keyring; a new one where the last has expired."""
+    keys = keys_of(k)
+    register = keys.register(".persistent_register", REGISTER_SHOWN, 0, False)
+    name = f"_persistent.{uid}"
+    found = register.links.get(("keyring", name))
+    if found is None or found.state(k.clock.realtime_ns):
+        found = keys.new("keyring", name, (uid, NO_GID), PERSISTENT_PERM, charged=False)
+        link(register, found)
+    return found
+
+
+def references(k: KernelFace, key: Key) -> int:
+    """key->usage: keyrings, credentials and the kernel that have it."""
+    keys = keys_of(k)
+    creds = {id(task.cred) for task in k.tasks.by_pid.values() if key in _rings(task)}
+    return key.holders + len(creds) + (key in (*keys.own.values(), *keys.registers.values()))
+
+
+def search_process(k: KernelFace, place: Place, only: Key | None = None, skip_expired: bool = False) -> Key:
     """search_process_keyrings_rcu(): thread, process, session.  EAGAIN where none has one of that name, else why it cannot be had."""
     task, who, now = k.current, searcher(k), k.clock.realtime_ns
     errors: list[int] = []
@@ -197,7 +215,7 @@ def search_process(k: KernelFace, place: Place, only: Key | None = None) -> Key:
         if not isinstance(ring, Key):
             continue
         try:
-            return search(ring, place, who, True, now, only)
+            return search(ring, place, who, True, now, only, skip_expired)
         except KernelError as refused:
             errors.append(refused.errno)
     if ENOKEY in errors:

@@ -18,9 +18,12 @@ def check(m: Machine) -> None:
     keys = keys_of(m.kernel)
     for uid in {key.uid for key in keys.by_serial.values()}:
         mine = [key for key in keys.by_serial.values() if key.uid == uid]
-        assert (keys.accounts[uid].keys, keys.accounts[uid].bytes) == (len(mine), sum(key.quotalen for key in mine))
+        charged = [key for key in mine if key.in_quota]
+        account = keys.accounts[uid]
+        assert (account.keys, account.charged) == (len(mine), len(charged))
+        assert account.bytes == sum(key.quotalen for key in charged)
     assert sum(account.keys for account in keys.accounts.values()) == len(keys.by_serial)
-    alive, todo = set(), list(keys._roots.values())
+    alive, todo = set(), [*keys._roots.values()]
     while todo:
         key = todo.pop()
         if key.serial not in alive:

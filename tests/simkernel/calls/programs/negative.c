@@ -7,6 +7,7 @@ static void keyctl(const char *what, int op, long a, long b, long c) { say("%s: 
 
 static void row(const char *description)
 {
+	nap(1500); /* who was to make it has gone for good */
 	int n = slurp("/proc/keys", text, sizeof(text));
 	for (char *at = text, *end; at < text + n; at = end + 1) {
 		for (end = at; *end != '\n'; end++)
