@@ -37,6 +37,7 @@ from simkernel.fs.inode import Dentry, File
 from simkernel.fs.read_write import ScratchPos, sync_iter, verify_area
 from simkernel.fs.select import PollWait, read_timespec, set_mask, vfs_poll
 from simkernel.fs.uio import import_iovec
+from simkernel.kernel.areas import Vma, VmOperations
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
@@ -94,6 +95,46 @@ class Request:
             self.complete(found & (self.events | wide))
 
 
+class RingArea(VmOperations):
+    """aio_ring_vm_ops: a context is called by where its ring lies."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def moved(self, vma: Vma) -> None:
+        """aio_ring_mremap()."""
+        context = self.context
+        del context.mm.ioctx_table[context.id]
+        context.id = vma.start
+        context.mm.ioctx_table[context.id] = context
+
+
+class Places:
+    """reqs_available of struct kioctx: places in the ring, which CPUs take and give back by the batch."""
+
+    def __init__(self, count: int, cpus: int) -> None:
+        self.free, self.batch = count, max(1, count // (cpus * 4))
+        self.of_cpu: dict[int, int] = {}
+
+    def take(self, cpu: int) -> bool:
+        """__get_reqs_available(): a place for one request."""
+        kept = self.of_cpu.get(cpu, 0)
+        if not kept:
+            if self.free < self.batch:
+                return False
+            self.free -= self.batch
+            kept = self.batch
+        self.of_cpu[cpu] = kept - 1
+        return True
+
+    def put(self, cpu: int, count: int) -> None:
+        """put_reqs_available(): what a CPU has too much goes back."""
+        kept = self.of_cpu.get(cpu, 0) + count
+        back = max(0, kept // self.batch - 1) * self.batch
+        self.of_cpu[cpu] = kept - back
+        self.free += back
+
+
 class Context:
     """struct kioctx: a ring, and what is on its way to it."""
 
@@ -103,14 +144,17 @@ class Context:
         count = max(wanted, 4 * k.nr_cpus) * 2 + 2
         self.size = -(-(RING_HEAD + IO_EVENT_SIZE * count) // PAGE_SIZE) * PAGE_SIZE
         self.nr_events = (self.size - RING_HEAD) // IO_EVENT_SIZE
-        self.available = self.nr_events - 1
-        self.tail = self.active = 0
+        self.places = Places(self.nr_events - 1, k.nr_cpus)
+        self.tail = self.completed = 0
         self.wait = WaitQueue("aio")
         self.polls: list[Request] = []
         self.order = "<" if k.mem.byteorder == "little" else ">"
         self.file = unlinked_file(k, "[aio]", O_LARGEFILE, _ring_name)
         self.file.f_inode.i_size = self.size
         self.id = mm.map(0, self.size, PROT_READ | PROT_WRITE, MAP_SHARED, self.file)
+        vma = mm.find(self.id)
+        assert vma is not None
+        vma.ops, vma.dontexpand = RingArea(self), True
         self.put(0, len(mm.ioctx_table), self.nr_events, 0, 0, AIO_RING_MAGIC, 1, 0, RING_HEAD)
 
     def put(self, at: int, *words: int) -> None:
@@ -136,9 +180,20 @@ class Context:
         """Events that nobody has taken."""
         return (self.tail - self.head) % self.nr_events
 
-    def has_room(self) -> bool:
-        """get_reqs_available(): every request has its place in the ring."""
-        return self.active + self.filled < self.available
+    def take_place(self) -> bool:
+        """get_reqs_available(): every request has its place in the ring; what user space has read by itself is looked for at need."""
+        cpu = self.k.current.cpu
+        if self.places.take(cpu):
+            return True
+        if self.completed:
+            self.refill()
+        return self.places.take(cpu)
+
+    def refill(self) -> None:
+        """refill_reqs_available(): the places of events that were read."""
+        read = max(0, self.completed - self.filled)
+        self.completed -= read
+        self.places.put(self.k.current.cpu, read)
 
     def complete(self, request: Request, result: int) -> None:
         """aio_complete(): one more event."""
@@ -147,8 +202,10 @@ class Context:
         event = struct.pack(self.order + "QQqq", request.iocb.data, request.iocb.addr, result, 0)
         mapping.write(RING_HEAD + IO_EVENT_SIZE * self.tail, event)
         self.tail = (self.tail + 1) % self.nr_events
-        self.active -= 1
         self.put(12, self.tail)
+        self.completed += 1
+        if self.completed > 1:
+            self.refill()
         self.k.wake_up(self.wait, 0)
 
     def take(self, limit: int, events: int) -> int:
@@ -240,15 +297,24 @@ def sys_io_submit(k: FsKernel, ctx_id: int, nr: int, iocbpp: int) -> Body:
 
 
 def _submit(k: FsKernel, context: Context, addr: int) -> Body:
-    """io_submit_one(), __io_submit_one()."""
+    """io_submit_one()."""
     iocb = Iocb(k, addr)
     if iocb.reserved:
         raise KernelError(EINVAL)
     word = 1 << 8 * k.arch.model.word
     if iocb.buf >= word or iocb.nbytes >= word >> 1:
         raise KernelError(EINVAL)
-    if not context.has_room():
+    if not context.take_place():
         raise KernelError(EAGAIN)
+    try:
+        return (yield from _start(k, context, iocb))
+    except KernelError:
+        context.places.put(k.current.cpu, 1)
+        raise
+
+
+def _start(k: FsKernel, context: Context, iocb: Iocb) -> Body:
+    """__io_submit_one()."""
     file = k.vfs.fget(iocb.fd)
     eventfd = None
     if iocb.flags & FLAG_RESFD:
@@ -260,11 +326,9 @@ def _submit(k: FsKernel, context: Context, addr: int) -> Body:
     if start is None:
         raise KernelError(EINVAL, "no such command")
     request = Request(context, iocb, file.get(), eventfd.get() if eventfd is not None else None)
-    context.active += 1
     try:
         result = yield from start(k, request)
     except KernelError:
-        context.active -= 1
         if eventfd is not None:
             eventfd.put()
         file.put()

@@ -31,7 +31,7 @@ from simkernel.fs.posix_acl import (
     says_more,
     unpack,
 )
-from simkernel.kernel.exec_creds import is_file_caps
+from simkernel.kernel import file_caps
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.user_namespace import from_kernel, to_kernel, user_ns
 
@@ -99,7 +99,7 @@ def vfs_getxattr(k: FsKernel, path: Path, name: bytes) -> bytes:
     value = _store(inode, name).get(name)
     if value is None:
         raise KernelError(ENODATA)
-    return value
+    return file_caps.as_seen(k.current, value) if name == CAPABILITY else value
 
 
 def _may_change(inode: Inode) -> None:
@@ -109,14 +109,6 @@ def _may_change(inode: Inode) -> None:
 
 
 CAPABILITY = b"security.capability"
-
-
-def _check_capability(k: FsKernel, inode: Inode, value: bytes) -> None:
-    """cap_convert_nscap(), without the ids of user namespaces.  EINVAL, EPERM."""
-    if not is_file_caps(value):
-        raise KernelError(EINVAL)
-    if not k.vfs.cred().capable(CAP_SETFCAP, inode):
-        raise KernelError(EPERM)
 
 
 def drop_capability(k: FsKernel, inode: Inode) -> None:
@@ -129,7 +121,7 @@ def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flag
     """Store a value; None removes it.  EEXIST, ENODATA, EROFS and those of getting."""
     inode = path.dentry.inode
     if value and name == CAPABILITY:
-        _check_capability(k, inode, value)
+        value = file_caps.as_stored(k.current, value, k.vfs.cred().capable(CAP_SETFCAP, inode))
     if path.mnt.read_only:
         raise KernelError(EROFS)
     _may_change(inode)

@@ -296,9 +296,15 @@ class VmOperations(Protocol):
 
     def opened(self) -> None:
         """One more area, by a split, a move or fork."""
+        return
 
     def closed(self) -> None:
         """One area less."""
+        return
+
+    def moved(self, vma: Vma) -> None:
+        """mremap: this area is where the other was before."""
+        return
 
     def splits(self) -> bool:
         """may_split(): a part of the area may go, move or change its rights."""

@@ -103,6 +103,8 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
             mm.soft_dirty.add(new + page - old)
     for page in [page for page in mm.poisoned if old <= page < old + min(old_size, new_size)]:
         poison(mm, new + page - old)
+    if moved.ops is not None:
+        moved.ops.moved(moved)
     if moved.watcher is not None:
         told = moved.watcher.mremap_userfaultfd(old, new, old_size)
         if told is None:
