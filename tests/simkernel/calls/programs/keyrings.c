@@ -1,0 +1,51 @@
+/* Keyrings in keyrings: how deep a search goes, what is a circle and what is only too deep; reading what is no key. */
+#include "tiny.h"
+enum { DEEP = 10 };
+static long ring(const char *name, long into) { return sys(__NR_add_key, "keyring", name, 0, 0, into); }
+static long ctl(long op, long a, long b, const void *c, long d) { return sys(__NR_keyctl, op, a, b, c, d); }
+
+static void chain(const char *letter, long *rings, long top, int n)
+{
+	char name[8] = "a0";
+	name[0] = *letter;
+	for (int i = 0; i < n; i++) {
+		name[1] = '0' + i;
+		rings[i] = ring(name, i ? rings[i - 1] : top);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const long none[] = { 0, 12345, -1, -2, -7, -9, 0x7fffffff };
+	long a[DEEP], b[DEEP];
+	char key[8] = "k0", name[8] = "a0";
+	char out[8];
+	sys(__NR_keyctl, 1, "mine");
+	for (unsigned i = 0; i < sizeof none / sizeof *none; i++) {
+		say("%d: read %r", (int)none[i], ctl(11, none[i], (long)out, (void *)8, 0));
+		say(" describe %r", ctl(6, none[i], (long)out, 0, 0));
+		say(" link %r\n", ctl(8, none[i], -3, 0, 0));
+	}
+	chain("a", a, -3, DEEP);
+	for (int i = 0; i < DEEP; i++) {
+		key[1] = '0' + i;
+		sys(__NR_add_key, "user", key, "x", 1, a[i]);
+	}
+	for (int i = 0; i < DEEP; i++) {
+		key[1] = name[1] = '0' + i;
+		long found = sys(__NR_keyctl, 10, a[0], "user", key, 0), of = sys(__NR_keyctl, 10, -3, "user", key, 0);
+		say("depth %d: %r of the session %r", i, found > 0 ? 1 : found, of > 0 ? 1 : of);
+		found = sys(__NR_keyctl, 10, a[0], "keyring", name, 0), of = sys(__NR_request_key, "user", key, 0, 0);
+		say(" ring %r requested %r\n", found > 0 ? 1 : found, of > 0 ? 1 : of);
+	}
+	for (int i = 0; i < DEEP; i++)
+		say("in itself at %d: %r\n", i, ctl(8, a[0], a[i], 0, 0));
+	chain("b", b, -3, 5), chain("c", a, -3, 5);
+	for (int i = 0; i < 5; i++) {
+		say("below %d: %r", i, ctl(8, b[0], a[i], 0, 0));
+		for (int n = 0; n < 5; n++)
+			say(" %r", ctl(8, a[0], b[n], 0, 0)), ctl(9, a[0], b[n], 0, 0);
+		say(" gone %r\n", ctl(9, b[0], a[i], 0, 0));
+	}
+	return 0;
+}
