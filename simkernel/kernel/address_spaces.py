@@ -80,6 +80,7 @@ class AddressSpaces(FaultCounts):
         self.layout, self.trace = UserLayout(arch), tracepoints.trace
         self.frames = Frames(physical)
         self.no_user = UserMemory(AddressSpace(physical, PAGE_SIZE, arch.byteorder))  # a kernel thread's user addresses
+        self.ksm_enter: Callable[[Mm], None] = self._ksm_enter
         self.unmerge: Callable[[Mm, int, int], None] = lambda mm, start, end: None  # set where there is ksm
         self.exit_aio: Callable[[Mm], object] | None = None  # who ends what asynchronous I/O is left
         self.hooks: MmHooks | None = None  # uprobes' view of address spaces
@@ -173,7 +174,7 @@ class AddressSpaces(FaultCounts):
             self.newborn = None
         return mm
 
-    def ksm_enter(self, mm: Mm) -> None:
+    def _ksm_enter(self, mm: Mm) -> None:
         """__ksm_enter()."""
         mm.mergeable = True
         self.trace("ksm_enter", mm.addr)

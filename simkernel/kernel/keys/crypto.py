@@ -51,8 +51,8 @@ def _kdf(k: KernelFace, addr: int, size: int) -> tuple[str, bytes]:
 
 
 def _derive(name: str, secret: bytes, size: int) -> bytes:
-    """crypto_kdf108_ctr_generate().  ENOKEY of a hash that needs a key."""
-    if name not in DIGESTS:
+    """crypto_kdf108_ctr_generate().  ENOKEY of a hash that needs a key, where it is used at all."""
+    if size and name not in DIGESTS:
         raise KernelError(ENOKEY)
     out, counter = b"", 1
     while len(out) < size:

@@ -254,9 +254,10 @@ def link(keyring: Key, key: Key) -> None:
 
 
 def _check_cycle(into: Key, key: Key, depth: int = 0) -> None:
-    if key is into:
+    """keyring_detect_cycle(): what a keyring holds is looked at before its depth."""
+    if key is into or key.rings.get(into.place) is into:
         raise KernelError(EDEADLK, "a keyring in itself")
-    if depth >= KEYRING_SEARCH_MAX_DEPTH:
+    if key.rings and depth >= KEYRING_SEARCH_MAX_DEPTH:
         raise KernelError(ELOOP)
     for child in key.rings.values():
         _check_cycle(into, child, depth + 1)

@@ -1,4 +1,4 @@
-/* Keyrings in keyrings: how deep a search goes, what is a circle and what is only too deep; reading what is no key. */
+/* Keyrings in keyrings: how deep a search goes, what is a circle and what is only too deep; reading what is no key; who may read what. */
 #include "tiny.h"
 enum { DEEP = 10 };
 static long ring(const char *name, long into) { return sys(__NR_add_key, "keyring", name, 0, 0, into); }
@@ -46,6 +46,21 @@ int main(int argc, char **argv)
 		for (int n = 0; n < 5; n++)
 			say(" %r", ctl(8, a[0], b[n], 0, 0)), ctl(9, a[0], b[n], 0, 0);
 		say(" gone %r\n", ctl(9, b[0], a[i], 0, 0));
+	}
+	static const unsigned perms[] = { 0x3f3f0000, 0x3d0000, 0x350000, 0x3d000000, 0x35000000, 0x3f000000, 0x02000000, 0x08000000, 0x080000, 0x020000, 0 };
+	char inner[] = "inner0", other[] = "other0";
+	for (unsigned i = 0; i < sizeof perms / sizeof *perms; i++) {
+		inner[5] = other[5] = 'a' + i;
+		long r = ring(inner, -3), k = sys(__NR_add_key, "user", other, "xyz", 3, -3), held = sys(__NR_add_key, "user", "held", "xyz", 3, r);
+		sys(__NR_keyctl, 5, k, perms[i]);
+		say("%x: read %r", (long)perms[i], ctl(11, k, (long)out, (void *)8, 0));
+		say(" describe %r", ctl(6, k, (long)0, 0, 0));
+		say(" update %r", ctl(2, k, (long)"abc", (void *)3, 0));
+		say(" link %r\n", ctl(8, k, -1, 0, 0));
+		sys(__NR_keyctl, 5, held, 0x080000);
+		sys(__NR_keyctl, 5, r, perms[i]);
+		say("  of the ring: read %r", ctl(11, r, 0, 0, 0));
+		say(" held %r\n", ctl(11, held, (long)out, (void *)8, 0));
 	}
 	return 0;
 }
