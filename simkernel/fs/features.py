@@ -48,6 +48,7 @@ class Features:
         self.shmem_xattr_space = has("6.6")  # user. attributes on tmpfs, and what all kinds take of its room for inodes
         self.shmem_fileattr = has("6.0")  # lsattr and chattr on tmpfs
         self.secretmem_mount_noexec = not has("6.17")  # 98f99394a104: since then the super block says it
+        self.simple_fsid = has("6.7")  # ae62bcb5e7d6: file systems without a home have a number for fanotify
         self.anon_files_have_no_fionread = has("6.17")  # IS_ANON_FILE(): regular by their mode alone
         # bits of i_state: I_DIRTY lies so much higher than in 6.1 (2ed81d8e0d5b)
         self.dirty_bits_moved = 3 if has("6.11") else 0

@@ -45,6 +45,13 @@ def encode_fh(k: FsKernel, inode: Inode) -> tuple[bytes, int] | None:
     return None
 
 
+def shown_handle(k: FsKernel, inode: Inode) -> str:
+    """show_mark_fhandle(): the handle as fdinfo of who watches a file has it; its number where the file system makes none."""
+    plain = b"".join(word.to_bytes(4, k.mem.byteorder) for word in (inode.i_ino & U32_MAX, 0))
+    raw, kind = encode_fh(k, inode) or (plain, FILEID_INO32_GEN)
+    return f"fhandle-bytes:{len(raw):x} fhandle-type:{kind:x} f_handle:{raw.hex()}"
+
+
 @syscall(
     "name_to_handle_at",
     "int dfd, const char *name, struct file_handle *handle, int *mnt_id, int flag",

@@ -19,6 +19,9 @@ FS_ACCESS, FS_MODIFY, FS_ATTRIB, FS_CLOSE_WRITE, FS_CLOSE_NOWRITE, FS_OPEN = 1, 
 FS_MOVED_FROM, FS_MOVED_TO, FS_CREATE, FS_DELETE, FS_DELETE_SELF, FS_MOVE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
 FS_UNMOUNT, FS_Q_OVERFLOW, FS_IN_IGNORED, FS_EXCL_UNLINK, FS_ISDIR = 0x2000, 0x4000, 0x8000, 0x04000000, 0x40000000
 FS_RENAME = 0x10000000
+CONTENT_EVENTS = (
+    FS_ACCESS | FS_MODIFY
+)  # of devices, pipes and sockets, no news for their directory's watchers (435c13f3a5c3)
 FS_OPEN_EXEC, FS_OPEN_PERM, FS_ACCESS_PERM, FS_OPEN_EXEC_PERM = 0x1000, 0x10000, 0x20000, 0x40000
 FMODE_NONOTIFY = 0x4000000
 
@@ -109,7 +112,7 @@ class FsNotify:
         if dentry.inode.is_dir:
             mask |= FS_ISDIR
         named = dentry.parent is not dentry and dentry.d_dname is None
-        if named:
+        if named and not (mask & CONTENT_EVENTS and dentry.inode.is_special):
             self.inode(dentry.parent.inode, mask, dentry.name, 0, not dentry.hashed)
         self.inode(dentry.inode, mask)
         if self.groups:
@@ -205,6 +208,7 @@ class FsNotify:
 
 def _reached(dentry: Dentry, mask: int, path: Path | None) -> Happened:
     """fsnotify_parent(): with its directory, where it has one."""
-    if dentry.parent is dentry or dentry.d_dname is not None:
+    of_device = mask & CONTENT_EVENTS and dentry.inode.is_special
+    if dentry.parent is dentry or dentry.d_dname is not None or of_device:
         return Happened(mask, dentry.inode, path=path)
     return Happened(mask, dentry.inode, dentry.parent.inode, dentry.name, path)

@@ -8,11 +8,13 @@ from collections import deque
 from arch.abi.errno import EAGAIN, EEXIST, EINVAL, EMFILE, ENOSPC, ENOTDIR, ENOTTY
 from arch.abi.fcntl import AT_FDCWD, O_CLOEXEC, O_NONBLOCK, O_RDONLY
 from arch.abi.ioctl import FIONREAD
+from arch.abi.limits import S32_MAX
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.errors import KernelError
 from arch.records import dataclass
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fhandle import shown_handle
 from simkernel.fs.fsnotify import FS_EXCL_UNLINK, FS_IN_IGNORED, FS_ISDIR, FS_Q_OVERFLOW, FS_UNMOUNT
 from simkernel.fs.inode import File, FileOperations, Inode, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
@@ -36,6 +38,7 @@ ALL_BITS = (
     | IN_MASK_ADD | IN_MASK_CREATE | FS_ISDIR | IN_ONESHOT
 )  # fmt: skip
 EVENT_SIZE = 16
+INOTIFY_IOC_SETNEXTWD = 0x40044900  # of CONFIG_CHECKPOINT_RESTORE
 WATCH_SIZE, QUEUED_SIZE = 80, 48  # bytes: struct inotify_inode_mark, struct inotify_event_info without the name
 
 
@@ -66,14 +69,22 @@ class Group:
         self.by_inode: dict[Inode, Watch] = {}
         self.wait = WaitQueue("inotify")
         self.watches: dict[int, Watch] = {}
-        self.last_wd = 0
+        self.next_wd = 1
+        self.max_events = k.vfs.sysctl["fs.inotify.max_queued_events"]  # as it was when the instance was made
         self.order = "<" if k.mem.byteorder == "little" else ">"
+
+    def _free_wd(self) -> int:
+        """idr_alloc_cyclic(): the first number from the last one on that no watch has."""
+        while self.next_wd in self.watches or self.next_wd > S32_MAX:
+            self.next_wd = 1 if self.next_wd > S32_MAX else self.next_wd + 1
+        self.next_wd += 1
+        return self.next_wd - 1
 
     def queue(self, event: Event) -> None:
         """fsnotify_insert_event(): one that equals the last is dropped; a full queue says so once."""
         if self.events and self.events[-1] == event:
             return
-        if len(self.events) >= self.k.vfs.sysctl["fs.inotify.max_queued_events"] or not self._room(event):
+        if len(self.events) >= self.max_events or not self._room(event):
             event = Event(-1, FS_Q_OVERFLOW, 0, "")
             if (self.events and self.events[-1] == event) or not self._room(event):
                 return
@@ -97,8 +108,8 @@ class Group:
             raise KernelError(ENOSPC)
         self.user.charge(WATCH_SIZE)
         self.user.inotify_watches += 1
-        self.last_wd += 1
-        watch = self.watches[self.last_wd] = self.by_inode[inode] = Watch(self, self.last_wd, inode, mask)
+        wd = self._free_wd()
+        watch = self.watches[wd] = self.by_inode[inode] = Watch(self, wd, inode, mask)
         self.k.vfs.fsnotify.add(inode, watch)
         return watch
 
@@ -172,9 +183,14 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
 
 
 def _ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
+    group: Group = file.private_data
+    if cmd == INOTIFY_IOC_SETNEXTWD:
+        if not 1 <= arg <= S32_MAX:
+            raise KernelError(EINVAL)
+        group.next_wd = arg
+        return 0
     if cmd != FIONREAD:
         raise KernelError(ENOTTY, "no such ioctl of inotify")
-    group: Group = file.private_data
     k.usercopy.put_user(arg, 4, sum(len(event.pack(group.order)) for event in group.events))
     return 0
 
@@ -192,7 +208,7 @@ def _fdinfo(k: FsKernel, file: File) -> str:
     """inotify_fdinfo(), newest watch first."""
     group: Group = file.private_data
     return "".join(
-        f"inotify wd:{w.wd:x} ino:{w.inode.i_ino:x} sdev:{w.inode.dev:x} mask:{w.mask:x} ignored_mask:0 \n"
+        f"inotify wd:{w.wd:x} ino:{w.inode.i_ino:x} sdev:{w.inode.dev:x} mask:{w.mask:x} ignored_mask:0 {shown_handle(k, w.inode)}\n"
         for w in reversed(group.watches.values())
     )
 

@@ -31,7 +31,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.exec_file import make_executed
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import files_of, publish_task_files
-from simkernel.fs.fsnotify import FS_OPEN, FS_OPEN_PERM
+from simkernel.fs.fsnotify import FS_MODIFY, FS_OPEN, FS_OPEN_PERM
 from simkernel.fs.inode import Dentry, File, Inode, inode_permission
 from simkernel.fs.landlock_access import check_open
 from simkernel.fs.leases import break_lease
@@ -254,6 +254,8 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
             valid = ATTR_SIZE | ATTR_MTIME | ATTR_CTIME | ATTR_FILE | ATTR_OPEN
             vfs.security.setattr(path.dentry, valid, file=file.addr)
             yield from truncate_inode(k, file.f_inode, 0)
+            if vfs.fsnotify.active:
+                vfs.fsnotify.dentry(path.dentry, FS_MODIFY)
         except KernelError as error:
             ret = -error.errno
     if ret < 0:

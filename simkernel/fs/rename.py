@@ -62,7 +62,9 @@ def _vfs_rename(k: FsKernel, r: Renaming) -> int:
         r.old_parent.inode.mknod(r.old_parent, old_name, S_IFCHR, 0, cred)
     if k.vfs.fsnotify.active:
         k.vfs.fsnotify.moved(r.old_parent.inode, old_name, r.new_parent.inode, r.old)
-        if r.target is not None and not r.flags & RENAME_EXCHANGE:
+        if r.target is not None and r.flags & RENAME_EXCHANGE:
+            k.vfs.fsnotify.moved(r.new_parent.inode, r.old.name, r.old_parent.inode, r.target)
+        elif r.target is not None:
             k.vfs.fsnotify.replaced(r.target)
     mirror = k.vfs.mirror
     mirror.dentry_moved(r.old)

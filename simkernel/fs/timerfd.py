@@ -20,6 +20,7 @@ from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec
+from simkernel.kernel.calls.time import relative_ns
 from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL, Event
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -122,8 +123,8 @@ def timerfd_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -
     if ctx.canceled():
         ctx.ticks = 0
         return -ECANCELED
-    k.usercopy.put_user(buf, 8, ctx.ticks)
-    ctx.ticks = 0
+    ticks, ctx.ticks = ctx.ticks, 0
+    k.usercopy.put_user(buf, 8, ticks)
     return 8
 
 
@@ -220,7 +221,7 @@ def settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int, word: int) 
             expires = timens_ktime_to_host(k.current.namespaces.get("time"), ctx.clock_id, expires)
             expires = max(expires, 1)
         else:
-            expires += k.clock.now_ns
+            expires = k.clock.now_ns + relative_ns(k, ctx.clock_id, expires)
     ctx.hrtimer.mode = HRTIMER_MODE_ABS if flags & TFD_TIMER_ABSTIME else HRTIMER_MODE_REL
     ctx.arm(expires, interval or 0)
     ctx.settime_flags = flags & (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)

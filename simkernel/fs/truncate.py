@@ -243,6 +243,8 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
     drop_capability(k, inode)
     inode.mtime = inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
+    if k.vfs.fsnotify.active:
+        k.vfs.fsnotify.file(file, FS_MODIFY)
     return 0
 
 

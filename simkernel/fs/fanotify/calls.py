@@ -38,7 +38,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fanotify.group import Event, Group, Marked
 from simkernel.fs.fanotify.records import METADATA_LEN, pack, size_of
 from simkernel.fs.fdtable import files_of
-from simkernel.fs.fhandle import encode_fh, fsid
+from simkernel.fs.fhandle import encode_fh, fsid, shown_handle
 from simkernel.fs.fsnotify import FMODE_NONOTIFY
 from simkernel.fs.inode import EMPTY_FOPS, File, FileOperations, Inode, Mount, Path, SuperBlock, inode_permission
 from simkernel.fs.namei import LOOKUP_DIRECTORY, LOOKUP_FOLLOW
@@ -68,6 +68,7 @@ def _open_event(k: FsKernel, group: Group, event: Event) -> Steps[tuple[int, Fil
     with files.unused_fd(bool(group.event_flags & O_CLOEXEC)) as fd:
         file = k.vfs.new_file(event.path, group.event_flags & ~O_CLOEXEC, EMPTY_FOPS)
     file.f_mode |= FMODE_NONOTIFY
+    file.f_flags |= FMODE_NONOTIFY  # __FMODE_NONOTIFY, which F_GETFL shows
     ret = yield k.call("do_dentry_open", file.addr, file.f_inode.addr, 0)
     if ret < 0:
         files.put_unused_fd(fd)
@@ -174,10 +175,11 @@ def _fdinfo(k: FsKernel, file: File) -> str:
     group = _group(file)
     lines = [f"fanotify flags:{group.flags:x} event-flags:{group.event_flags:x}\n"]
     for on, mark in reversed(group.marks.items()):
-        flags = 0x400 * mark.survives | 0x1000 * mark.flagged
+        flags = fan.FAN_MARK_IGNORED_SURV_MODIFY * mark.survives
+        flags |= fan.FAN_MARK_IGNORE * mark.flagged | fan.FAN_MARK_EVICTABLE * mark.evictable
         tail = f"mflags:{flags:x} mask:{mark.mask:x} ignored_mask:{mark.ignored:x} "
         if isinstance(on, Inode):
-            lines.append(f"fanotify ino:{on.i_ino:x} sdev:{on.dev:x} {tail}\n")
+            lines.append(f"fanotify ino:{on.i_ino:x} sdev:{on.dev:x} {tail}{shown_handle(k, on)}\n")
         elif isinstance(on, SuperBlock):
             lines.append(f"fanotify sdev:{on.s_dev:x} {tail.rstrip()}\n")
         else:
@@ -223,7 +225,7 @@ def sys_fanotify_init(k: FsKernel, flags: int, event_f_flags: int) -> int:
         event_f_flags |= O_LARGEFILE
     group = Group(
         k,
-        flags & (fan.USER_INIT_FLAGS | fan.ADMIN_INIT_FLAGS) & ~(fan.FAN_CLOEXEC | fan.FAN_NONBLOCK),
+        flags & (fan.USER_INIT_FLAGS | fan.ADMIN_INIT_FLAGS),
         event_f_flags,
         limit,
     )
@@ -286,7 +288,8 @@ def _check_path(k: FsKernel, group: Group, path: Path, flags: int, mask: int) ->
         ):
             raise KernelError(ENOTDIR)
     if group.fid_mode:
-        if not any(fsid(inode.i_sb)):
+        known = encode_fh(k, inode) is not None or k.vfs.names.simple_fsid
+        if not any(fsid(inode.i_sb)) or not known:
             raise KernelError(ENODEV)
         if encode_fh(k, inode) is None:
             raise KernelError(EOPNOTSUPP)

@@ -472,6 +472,8 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
         raise KernelError(EINVAL)
     if bool(stack) != bool(stack_size):
         raise KernelError(EINVAL)
+    if flags & CLONE_PIDFD and flags & CLONE_PARENT_SETTID and pidfd == parent_tid:
+        raise KernelError(EINVAL)
     args = CloneArgs(flags, exit_signal, stack)
     args.stack_size, args.parent_tid, args.child_tid, args.tls = stack_size, parent_tid, child_tid, tls
     args.pidfd, args.cgroup = pidfd, cgroup

@@ -86,8 +86,8 @@ def sys_kcmp(k: KernelFace, pid1: int, pid2: int, kind: int, idx1: int, idx2: in
     return _order(_serial(everything, one), _serial(everything, other))
 
 
-def user_vectors(k: KernelFace, address: int, count: int) -> list[tuple[int, int]]:
-    """import_iovec(): (address, length) each.  EINVAL, EFAULT."""
+def user_vectors(k: KernelFace, address: int, count: int, mine: bool = True) -> list[tuple[int, int]]:
+    """import_iovec(): (address, length) each, or iovec_from_user() of another's.  EINVAL, EFAULT."""
     if count > IOV_MAX:
         raise KernelError(EINVAL)
     word, out = k.arch.word, []
@@ -96,6 +96,8 @@ def user_vectors(k: KernelFace, address: int, count: int) -> list[tuple[int, int
         base, size = (int.from_bytes(raw[j : j + word], k.mem.byteorder) for j in (0, word))
         if size >> 8 * word - 1:
             raise KernelError(EINVAL)
+        if mine and base + size > k.arch.map.user_end:
+            raise KernelError(EFAULT)
         out.append((base, size))
     return out
 
@@ -122,7 +124,7 @@ def _process_vm(
     mine = user_vectors(k, lvec, lcount)
     if not sum(size for _, size in mine):
         return 0
-    theirs = user_vectors(k, rvec, rcount)
+    theirs = user_vectors(k, rvec, rcount, mine=False)
     if not sum(size for _, size in theirs):
         return 0
     task = k.tasks.find(pid)

@@ -30,7 +30,7 @@ from arch.abi.time import (
 )
 from arch.errors import KernelError
 from simkernel.kernel.calls.cpu_clocks import is_cpu_clock, owner_of_clock, used_by
-from simkernel.kernel.calls.time import WALL_CLOCKS, clock_now, pair_bytes, read_timespec
+from simkernel.kernel.calls.time import WALL_CLOCKS, clock_now, pair_bytes, read_timespec, relative_ns
 from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
@@ -38,6 +38,7 @@ from simkernel.kernel.process_timers import CpuEvent
 from simkernel.kernel.sigpending import SIGQUEUE_SIZE, SigInfo
 from simkernel.kernel.task import PosixTimer, Task
 
+CLOCKFD, CLOCKFD_MASK = 3, 7  # a clock that a descriptor stands for
 SIGEVENT_SIZE = 64  # sizeof(struct sigevent)
 
 
@@ -50,8 +51,9 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
     """SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD_ID.  EINVAL, EFAULT."""
     if spec:
         k.usercopy.copy_from_user(spec, SIGEVENT_SIZE)
-    clock_now(k, which)
-    if which in WITHOUT_TIMERS:
+    if which >= 0:
+        clock_now(k, which)
+    if which in WITHOUT_TIMERS or (which < 0 and which & CLOCKFD_MASK == CLOCKFD):
         raise KernelError(EOPNOTSUPP)
     signal = k.current.signal
     timers = signal.posix_timers
@@ -82,12 +84,12 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
         raise KernelError(EAGAIN)
     timers[number] = timer
     signal.posix_timer_id = (number + 1) & 0x7FFFFFFF  # the next one gets another, also when this one is gone
-    if is_cpu_clock(which):
-        timer.counts = owner_of_clock(k, which)
-    else:
-        timers[number].hrtimer = k.hrtimers.make("posix_timer_fn", which, HRTIMER_MODE_ABS)
     try:
         k.usercopy.put_user(out, 4, number)
+        if is_cpu_clock(which):
+            timer.counts = owner_of_clock(k, which)
+        else:
+            timer.hrtimer = k.hrtimers.make("posix_timer_fn", which, HRTIMER_MODE_ABS)
     except KernelError:
         del timers[number]
         _free(k, timer)
@@ -246,6 +248,8 @@ def timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int, si
             timer.hrtimer.mode = HRTIMER_MODE_ABS if flags & TIMER_ABSTIME else HRTIMER_MODE_REL
             k.hrtimers.init(timer.hrtimer)
         base = value - clock_now(k, timer.clock) if flags & TIMER_ABSTIME else value
+        if timer.counts is None and not flags & TIMER_ABSTIME:
+            base = relative_ns(k, timer.clock, value)
         used = _counts(timer)
         timer.expires = (k.clock.now_ns if used is None else used()) + base
         if flags & TIMER_ABSTIME and timer.clock in WALL_CLOCKS:

@@ -63,7 +63,19 @@ def read_timespec(k: KernelFace, addr: int, size: int | None = None) -> int:
     seconds, ns = read_pair(k, addr, size or k.arch.word)
     if seconds < 0 or not 0 <= ns < NSEC_PER_SEC:
         raise KernelError(EINVAL)
-    return min(seconds * NSEC_PER_SEC + ns, (1 << 63) - 1)
+    return min(seconds * NSEC_PER_SEC + ns, KTIME_MAX)
+
+
+KTIME_MAX = (1 << 63) - 1
+
+
+def relative_ns(k: KernelFace, which: int, ns: int) -> int:
+    """ktime_add_safe(): how long until a relative time by a clock is over: its end is no later than the clock can say.
+
+    Timers by CLOCK_REALTIME are by CLOCK_MONOTONIC where they are relative; those of alarms and of TAI are not.
+    """
+    base = clock_now(k, which) if which in (CLOCK_TAI, CLOCK_REALTIME_ALARM) else k.clock.now_ns
+    return min(ns, KTIME_MAX - base)
 
 
 def timespec64(k: KernelFace, addr: int, size: int) -> int:

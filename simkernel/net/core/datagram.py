@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EAGAIN, EOPNOTSUPP
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK
-from simkernel.kernel.face import Body, Steps
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import Message
 from simkernel.net.core.security import unwanted
@@ -53,6 +53,20 @@ def filtered(sock: Sock, packet: Skb, least: int) -> bool:
     if keep and keep < packet.len:
         packet.trim(max(keep, min(least, packet.len)))
     return keep == 0
+
+
+def kept_of(k: KernelFace, sock: Sock, data: bytes) -> bytes | None:
+    """sk_filter() of what is no packet here: what the receiver's program keeps of a datagram; None: it does not want it."""
+    if sock.filter is None:
+        return data
+    packet = Skb.alloc(k, len(data))
+    try:
+        packet.set_protocol(0)
+        packet.set_owner(sock)
+        packet.put_data(data)
+        return None if filtered(sock, packet, 1) else packet.packet()
+    finally:
+        packet.release()
 
 
 @kernel_function("void sk_error_report(struct sock *sk)", source="net/core/sock.c", since="5.15")

@@ -84,7 +84,7 @@ from simkernel.net.core.registry import (
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink import policy, strict
 from simkernel.net.netlink.link_fill import link, link6
-from simkernel.net.netlink.message import Request, Wire, string
+from simkernel.net.netlink.message import LEFTOVER, Request, Wire, string
 from simkernel.net.netlink.nsid import by_id, net_of_fd, net_of_pid
 from simkernel.net.netlink.rtnetlink import Row, register
 from simkernel.net.netlink.xdp import change_xdp
@@ -138,9 +138,11 @@ def valid_ether(mac: bytes) -> bool:
     return not mac[0] & 1 and any(mac)
 
 
-def _header(k: NetKernel, wire: Wire, body: bytes) -> tuple[int, int, int, dict[int, bytes]]:
+def _header(
+    k: NetKernel, wire: Wire, body: bytes, short: str = "Invalid header length"
+) -> tuple[int, int, int, dict[int, bytes]]:
     """(ifindex, flags, change, attributes).  EINVAL."""
-    given = policy.parse(k, wire, body, IFINFOMSG_SIZE, policy.IFLA)
+    given = policy.parse(k, wire, body, IFINFOMSG_SIZE, policy.IFLA, short)
     index = int.from_bytes(body[4:8], "little" if wire.order == "<" else "big", signed=True)
     named = [kind for kind in (IFLA_NET_NS_PID, IFLA_NET_NS_FD, IFLA_TARGET_NETNSID) if kind in given]
     if len(named) > 1:
@@ -165,7 +167,7 @@ def find_device(net: Net, wire: Wire, index: int, attributes: dict[int, bytes]) 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """rtnl_getlink().  EOPNOTSUPP and those of find_device()."""
     strict.LINK_GET.check(wire, request)
-    index, _, _, attributes = _header(k, wire, request.body)
+    index, _, _, attributes = _header(k, wire, request.body, "Invalid header for get link")
     strict.LINK_GET.check_attributes(wire, request)
     if IFLA_NET_NS_PID in attributes or IFLA_NET_NS_FD in attributes:
         raise Refusal(EOPNOTSUPP, "specified netns attribute not supported")
@@ -183,6 +185,8 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterable[bytes]:
     if request.strict and any(body[4:8]):
         raise Refusal(EINVAL, "Filter by device index not supported for link dumps")
     strict.LINK_DUMP.check_attributes(wire, request)
+    if wire.leftover(body[IFINFOMSG_SIZE:]):
+        wire.said = LEFTOVER
     attributes = wire.attributes(body[IFINFOMSG_SIZE:]) if len(body) >= IFINFOMSG_SIZE else wire.attributes(body[4:])
     mask = wire.number(attributes.get(IFLA_EXT_MASK))
     master = wire.number(attributes.get(IFLA_MASTER))
@@ -367,6 +371,8 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
         raise Refusal(EINVAL, "ifindex can't be negative" if k.version.at_least("6.1") else "")
     elif named:
         dev, specified = net.named(named), True
+    if dev is not None:
+        _check(attributes)
     data, places = _info_data(k, wire, request.body, info, kind)
     wanted = Wanted(
         k, wire, net, net, name, max(index, 0), flags, change, attributes, data, places, IFLA_INFO_DATA in info

@@ -28,6 +28,8 @@ from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Net
 
+LEFTOVER = "bytes leftover after parsing attributes"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -50,6 +52,7 @@ class Wire:
 
     def __init__(self, byteorder: str) -> None:
         self.order = "<" if byteorder == "little" else ">"
+        self.said = ""  # NL_SET_ERR_MSG() of what refuses nothing
         self.filtered = self.rows_filtered = False  # a dump is told to be of some only: all of it, its rows
 
     def requests(
@@ -62,6 +65,7 @@ class Wire:
             if size < NLMSG_HDRLEN or at + size > len(data):
                 return
             whole = data[at : at + size]
+            self.said = ""
             yield Request(kind, flags, seq, pid, whole[NLMSG_HDRLEN:], whole, net, strict, portid, extended)
             at += (size + 3) & ~3
 
@@ -78,6 +82,8 @@ class Wire:
         flags, more = 0 if whole else NLM_F_CAPPED, b""
         if extended and isinstance(error, Refusal):
             more = self.words(error)
+        if extended and not more and self.said:
+            more = self.text(NLMSGERR_ATTR_MSG, self.said)
         if more:
             flags |= NLM_F_ACK_TLVS
             body = body.ljust((len(body) + 3) & ~3, b"\0") + more
@@ -85,9 +91,8 @@ class Wire:
 
     def done(self, request: Request, pid: int, error: KernelError | None = None, extended: bool = False) -> bytes:
         """The end of a dump: netlink_dump_done(), which says of a refusal its sentence alone."""
-        more = (
-            self.text(NLMSGERR_ATTR_MSG, error.text) if extended and isinstance(error, Refusal) and error.text else b""
-        )
+        said = (error.text if isinstance(error, Refusal) else "") or self.said
+        more = self.text(NLMSGERR_ATTR_MSG, said) if extended and said else b""
         flags = NLM_F_MULTI | (NLM_F_ACK_TLVS if more else 0) | (NLM_F_DUMP_FILTERED if self.filtered else 0)
         errno = error.errno if error is not None else 0
         return self.message(NLMSG_DONE, flags, request.seq, pid, struct.pack(self.order + "i", -errno) + more)
@@ -146,6 +151,10 @@ class Wire:
                 return
             yield kind & NLA_TYPE_MASK, data[at + 4 : at + size], at
             at += (size + 3) & ~3
+
+    def leftover(self, data: bytes) -> bool:
+        """Does something stand behind the attributes that is none?"""
+        return max((at + 4 + len(value) + 3 & ~3 for _, value, at in self.walk(data)), default=0) < len(data)
 
     def number(self, value: bytes | None, size: int = 4, default: int = 0) -> int:
         """A number of an attribute.  EINVAL when it is too short."""

@@ -58,7 +58,11 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     family = request.body[0]
     strict.NEIGH_DUMP.check(wire, request)
     strict.NEIGH_DUMP.check_attributes(wire, request)
-    given = policy.parse(k, wire, request.body, NDMSG_SIZE, policy.NDA) if len(request.body) >= NDMSG_SIZE else {}
+    given: dict[int, bytes] = {}
+    try:
+        given = policy.parse(k, wire, request.body, NDMSG_SIZE, policy.NDA)
+    except Refusal as error:  # without strict checking it is only said
+        wire.said = error.text
     index, master = wire.number(given.get(NDA_IFINDEX)), wire.number(given.get(NDA_MASTER))
     proxies = len(request.body) >= NDMSG_SIZE and request.body[10] == NTF_PROXY
     if proxies:

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from arch.abi.errno import EEXIST, EINVAL, ENOENT, ENOSPC, ESRCH
 from arch.abi.netlink import NLMSG_HDRLEN
 from arch.abi.rtnetlink import (
+    NETNSA_CURRENT_NSID,
     NETNSA_FD,
     NETNSA_NSID,
     NETNSA_NSID_NOT_ASSIGNED,
     NETNSA_PID,
+    NETNSA_TARGET_NSID,
     RTM_GETNSID,
     RTM_NEWNSID,
 )
@@ -104,6 +106,11 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
 
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterable[bytes]:
     """rtnl_net_dumpid()."""
+    if request.strict:  # rtnl_valid_dump_net_req()
+        body = request.body.ljust(RTGENMSG_SIZE, b"\0")
+        given = policy.parse_strict(k, wire, body, RTGENMSG_SIZE, policy.NETNSA_DUMP, NETNSA_CURRENT_NSID)
+        if given.keys() - {NETNSA_TARGET_NSID}:
+            raise Refusal(EINVAL, "Unsupported attribute in dump request")
     return [fill(wire, number) for number in sorted(request.net.peers.values())]
 
 

@@ -26,7 +26,7 @@ from arch.abi.netlink import NLA_F_NESTED, NLA_HDRLEN, NLMSG_HDRLEN
 from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink.message import Wire
+from simkernel.net.netlink.message import LEFTOVER, Wire
 
 RESERVED_BIT = "reserved bit set"
 WRONG_FORM = "Attribute failed policy validation"
@@ -94,6 +94,8 @@ def _checked(k: NetKernel, wire: Wire, raw: bytes, policy: Policy, start: int | 
                 shown = _shown(wire, rule) if k.version.at_least("5.10") else b""
                 raise Refusal(*wrong, None if start is None else start + at, policy=shown)
         given[kind] = value
+    if start is not None and wire.leftover(raw):
+        wire.said = LEFTOVER
     return given
 
 
@@ -109,7 +111,6 @@ def nested_strict(
 ) -> dict[int, bytes]:  # fmt: skip
     """nla_parse() with NL_VALIDATE_STRICT of attributes that begin at `start` of the message.  EINVAL, ERANGE."""
     given: dict[int, bytes] = {}
-    end = 0
     for kind, value, at in wire.walk(raw):
         rule = policy.get(kind, UNSUPPORTED)
         nested = bool(wire.number(raw[at + 2 : at + 4], 2) & NLA_F_NESTED)
@@ -128,9 +129,8 @@ def nested_strict(
         if wrong is not None:
             raise Refusal(*wrong, start + at, policy=b"" if rule.mask else _shown(wire, rule))
         given[kind] = value
-        end = at + 4 + len(value) + 3 & ~3
-    if end < len(raw):
-        raise Refusal(EINVAL, "bytes leftover after parsing attributes")
+    if wire.leftover(raw):
+        raise Refusal(EINVAL, LEFTOVER)
     return given
 
 
@@ -290,4 +290,5 @@ BITSET: Policy = {
     5: Rule(Kind.BINARY),
 }  # net/ethtool/bitset.c
 BITSET_BIT: Policy = {1: U32, 2: Rule(Kind.NUL_STRING), 3: FLAG}
-NETNSA: Policy = {rt.NETNSA_NSID: S32, rt.NETNSA_PID: U32, rt.NETNSA_FD: U32}  # net/core/net_namespace.c
+NETNSA: dict[int, Rule] = {rt.NETNSA_NSID: S32, rt.NETNSA_PID: U32, rt.NETNSA_FD: U32}  # net/core/net_namespace.c
+NETNSA_DUMP: Policy = NETNSA | {rt.NETNSA_TARGET_NSID: S32}

@@ -66,6 +66,7 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.user_namespace import ns_capable
+from simkernel.net.core.datagram import kept_of
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import KernelSock, Net
 from simkernel.net.core.security import about_data
@@ -117,7 +118,7 @@ def uevent_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple[li
 
 PROTOCOLS: dict[int, Protocol] = {
     NETLINK_ROUTE: Protocol(36, rtnetlink_rcv_msg, anybody=True),
-    NETLINK_USERSOCK: Protocol(32, anybody=True),
+    NETLINK_USERSOCK: Protocol(32),
     NETLINK_KOBJECT_UEVENT: Protocol(1, uevent_rcv_msg, anybody=True),
 }
 
@@ -168,12 +169,20 @@ class NetlinkSock(Sock):
 
     def hand_over(self, data: bytes) -> None:
         """An answer that was asked for: it finds room."""
+        kept = kept_of(self.k, self, data)
+        if kept is None:
+            return
+        data = kept
         self.charge(len(data) + SKB_OVERHEAD)
         self.datagrams.append((data, 0, 0, self.net, KERNEL))
         self._ready()
 
     def put(self, data: bytes, sender: int = 0, group: int = 0, net: Net | None = None, who: Who = KERNEL) -> bool:
         """netlink_sendskb(): False where there is no room; ENOBUFS is told by the next call."""
+        kept = kept_of(self.k, self, data)
+        if kept is None:
+            return True
+        data = kept
         size = len(data) + SKB_OVERHEAD
         if self.datagrams and self.rmem + size > self.rcvbuf:
             self.dropped()
@@ -354,8 +363,6 @@ def netlink_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         if other is None:
             return -ECONNREFUSED
         return (yield from _to_other(k, sk, other, message.data, message.flags))
-    if group:
-        return length
     if PROTOCOLS[sk.protocol].answer is not None:
         yield k.call("netlink_rcv_skb", sk.addr, msg)
     else:

@@ -9,7 +9,7 @@ from arch.abi import rtnetlink as rt
 from arch.abi.errno import EINVAL
 from arch.records import dataclass
 from simkernel.net.core.extack import Refusal
-from simkernel.net.netlink.message import Request, Wire
+from simkernel.net.netlink.message import LEFTOVER, Request, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class Form:
                 raise Refusal(EINVAL, "Unknown attribute type")
             if kind not in self.attributes:
                 raise Refusal(EINVAL, f"{self.prefix}Unsupported attribute in {self.others or self.what}")
+        if wire.leftover(request.body[self.size :]):
+            raise Refusal(EINVAL, LEFTOVER)
 
 
 IFLA_LAST, IFA_LAST, RTA_LAST, NDA_LAST = 61, 11, 30, 17  # of 6.1

@@ -20,10 +20,9 @@ from arch.errors import KernelError
 from bpf import uapi
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import filtered, hear_judged
+from simkernel.net.core.datagram import hear_judged, kept_of
 from simkernel.net.core.message import Message
 from simkernel.net.core.security import about_data
-from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.garbage import drop_files, send_parcel, unix_detach_fds
@@ -91,18 +90,6 @@ def _wait_for_room(k: NetKernel, sk: UnixSock, flags: int, end: int | None) -> B
             return ret
 
 
-def _filtered(k: NetKernel, peer: UnixSock, data: bytes) -> bytes | None:
-    """sk_filter(): what the receiver's program keeps of a datagram; None: it does not want it."""
-    packet = Skb.alloc(k, len(data))
-    try:
-        packet.set_protocol(0)
-        packet.set_owner(peer)
-        packet.put_data(data)
-        return None if filtered(peer, packet, 1) else packet.packet()
-    finally:
-        packet.release()
-
-
 @kernel_function(
     "int unix_dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/unix/af_unix.c"
 )
@@ -144,7 +131,7 @@ def _send_datagram(k: NetKernel, sk: UnixSock, message: Message, scm: Scm) -> Bo
         except KernelError:
             kept = None
         else:
-            kept = data if peer.filter is None else _filtered(k, peer, data)
+            kept = kept_of(k, peer, data)
         if kept is None:
             yield from drop_files(k, scm.files)
             return length
