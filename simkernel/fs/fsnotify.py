@@ -112,7 +112,7 @@ class FsNotify:
         if dentry.inode.is_dir:
             mask |= FS_ISDIR
         named = dentry.parent is not dentry and dentry.d_dname is None
-        if named and not (mask & CONTENT_EVENTS and dentry.inode.is_special):
+        if named and not (mask & CONTENT_EVENTS and _special(dentry.inode)):
             self.inode(dentry.parent.inode, mask, dentry.name, 0, not dentry.hashed)
         self.inode(dentry.inode, mask)
         if self.groups:
@@ -206,9 +206,14 @@ class FsNotify:
         self.itself(new.inode, FS_MOVE_SELF)
 
 
+def _special(inode: Inode) -> bool:
+    """special_file(): a device, a pipe, a socket."""
+    return not (inode.is_dir or inode.is_reg or inode.is_link)
+
+
 def _reached(dentry: Dentry, mask: int, path: Path | None) -> Happened:
     """fsnotify_parent(): with its directory, where it has one."""
-    of_device = mask & CONTENT_EVENTS and dentry.inode.is_special
+    of_device = mask & CONTENT_EVENTS and _special(dentry.inode)
     if dentry.parent is dentry or dentry.d_dname is not None or of_device:
         return Happened(mask, dentry.inode, path=path)
     return Happened(mask, dentry.inode, dentry.parent.inode, dentry.name, path)

@@ -16,7 +16,7 @@ from arch.abi.fcntl import F_SEAL_SEAL, O_ACCMODE, O_NONBLOCK
 from arch.abi.limits import MAX_LFS_FILESIZE, NAME_MAX, PAGE_SHIFT, PAGE_SIZE
 from arch.abi.mman import PROT_EXEC
 from arch.abi.mount import MS_NOEXEC, MS_RDONLY
-from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK, S_IRWXG, S_IXUGO
+from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IRWXG, S_IXUGO
 from arch.errors import KernelError
 from arch.records import dataclass, field
 from simkernel.fs import constants as c
@@ -282,11 +282,6 @@ class Inode:
     def is_reg(self) -> bool:
         """S_ISREG."""
         return self.i_mode & S_IFMT == S_IFREG
-
-    @property
-    def is_special(self) -> bool:
-        """special_file(): a device, a pipe, a socket."""
-        return self.i_mode & S_IFMT in (S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK)
 
     @property
     def is_link(self) -> bool:

@@ -211,6 +211,7 @@ def io_cqring_wait(k: NetKernel, ctx: int, min_events: int, until: int) -> Body:
     ring, task = k.vfs.passed(ctx, Ring), k.current
     while True:
         yield from run_task_works(task)
+        yield from ring.run_local_work()
         ring.flush_overflow()
         if ring.ready >= min_events:
             return 0
@@ -260,7 +261,8 @@ def sys_io_uring_enter(
     if ring.flags & abi.IORING_SETUP_R_DISABLED:
         return -EBADFD
     polled = ring.sq_data
-    if ring.submitter is not None and ring.submitter is not k.current and (ring.defers or (to_submit and not polled)):
+    looks = ring.defers and flags & abi.IORING_ENTER_GETEVENTS  # io_allowed_run_tw()
+    if ring.submitter is not None and ring.submitter is not k.current and (looks or (to_submit and not polled)):
         return -EEXIST
     file.get()
     try:
@@ -297,6 +299,7 @@ def _wait(k: NetKernel, ctx: int, ring: Ring, min_complete: int, how: tuple[int,
     sigmask, size, ts = how
     wanted = min(min_complete, ring.cq_entries)
     yield from run_task_works(k.current)
+    yield from ring.run_local_work()
     ring.flush_overflow()
     if ring.ready >= wanted:
         return 0

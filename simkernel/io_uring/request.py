@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 
 from arch.abi import io_uring as abi
 from arch.abi.errno import EAGAIN, ECANCELED, ENOBUFS, ETIME
@@ -61,7 +62,7 @@ class Request:
         self.taken: Buffer | None = None  # the provided buffer it took
         self.notified = False  # IORING_OP_SEND_ZC
         self.creds: Cred | None = None  # a personality
-        self.done = False
+        self.done = self.queued = False  # queued: work of its is left to do
         # while it waits
         self.events, self.retries = 0, APOLL_MAX_RETRY
         self.woken: Callable[[], None] = self._ready
@@ -207,9 +208,25 @@ class Request:
             return
         if self.task.past_works:  # io_fallback_tw(): nobody is there to go on with it
             return following.cancel()
+        if self.ring.defers:
+            self.ring.add_local_work(self, following.run)
+            return None
         self.task.task_works.append(following.run)
         self.k.cpus.wake_signal(self.task, False)
         return None
+
+    def end(self, result: int) -> None:
+        """io_req_task_complete() as work of the submitter: told of at once, where it does not ask for that (DEFER_TASKRUN)."""
+        if not self.ring.defers or self.task.past_works or self.ring.closed:
+            self.later(self.finish(result))
+        elif not self.done:
+            self.detach()
+            self.ring.add_local_work(self, partial(self._end, result))
+
+    def _end(self, result: int) -> Steps[None]:
+        following = self.finish(result)
+        if following is not None:
+            yield from following.run()
 
     # -- waiting ---------------------------------------------------------------------------------------------------
 
@@ -246,7 +263,7 @@ class Request:
     def counted(self) -> None:
         """A time-out that also ends when so many others are done."""
         if self.target is not None and self.ring.completed >= self.target:
-            self.later(self.finish(0))
+            self.end(0)
 
     def expired(self) -> None:
         """io_timeout_fn(), io_link_timeout_fn()."""
@@ -255,7 +272,7 @@ class Request:
         if watched is not None:
             watched.guard = None
             watched.cancel()
-        self.later(self.finish(-ETIME))
+        self.end(-ETIME)
 
     def expires_at(self, at: int) -> None:
         """io_timeout_update(): another time, and no number of completions any more."""
@@ -265,7 +282,7 @@ class Request:
 
     def cancel(self) -> None:
         """io_cancel_req(): it ends without having been done."""
-        self.later(self.finish(-ECANCELED))
+        self.end(-ECANCELED)
 
     def drop(self) -> None:
         """The instance goes."""

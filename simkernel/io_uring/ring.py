@@ -121,6 +121,7 @@ class Ring:
         ):  # fmt: skip
             self.put(at, value)
         self.wait = WaitQueue("cq_wait")
+        self.local_work: deque[tuple[Begun, Callable[[], Steps[None]]]] = deque()  # of DEFER_TASKRUN
         self.overflow: deque[tuple[int, int, int]] = deque()
         self.pending: dict[Begun, None] = {}  # begun and not done, oldest first
         self.timeouts: list[Begun] = []  # those among them that also count completions
@@ -166,6 +167,30 @@ class Ring:
     def defers(self) -> bool:
         """What has become of requests is looked at when the submitter asks for completions, and at no other time."""
         return bool(self.flags & abi.IORING_SETUP_DEFER_TASKRUN)
+
+    def add_local_work(self, request: Begun, work: Callable[[], Steps[None]]) -> None:
+        """io_req_local_work_add(): left to do when the submitter asks for completions, of which the first is announced."""
+        self.local_work.append((request, work))
+        if len(self.local_work) > 1:
+            return
+        if self.flags & abi.IORING_SETUP_TASKRUN_FLAG:
+            self.put(abi.SQ_FLAGS, self.get(abi.SQ_FLAGS) | abi.IORING_SQ_TASKRUN)
+        self._signal()
+        self.k.wake_up(self.wait, 0)
+
+    def run_local_work(self) -> Steps[None]:
+        """io_run_local_work() (`yield from`)."""
+        while self.local_work:
+            if self.flags & abi.IORING_SETUP_TASKRUN_FLAG:
+                self.put(abi.SQ_FLAGS, self.get(abi.SQ_FLAGS) & ~abi.IORING_SQ_TASKRUN)
+            works, self.local_work = self.local_work, deque()
+            for _, work in works:
+                yield from work()
+
+    def _signal(self) -> None:
+        """io_eventfd_signal()."""
+        if self.eventfd is not None and not self.get(abi.CQ_FLAGS) & abi.IORING_CQ_EVENTFD_DISABLED:
+            self.eventfd.private_data.signal(self.k)
 
     # -- the shared memory -----------------------------------------------------------------------------------------
 
@@ -215,8 +240,7 @@ class Ring:
             self.completed += 1
             for request in list(self.timeouts):
                 request.counted()
-        if self.eventfd is not None and not self.get(abi.CQ_FLAGS) & abi.IORING_CQ_EVENTFD_DISABLED:
-            self.eventfd.private_data.signal(self.k)
+        self._signal()
         self.k.wake_up(self.wait, 0)
 
     def _store(self, user_data: int, result: int, flags: int) -> None:
@@ -269,7 +293,9 @@ class Ring:
         """io_ring_ctx_wait_and_kill(): nothing is told any more."""
         self.closed = True
         self.k.tasks.exit_hooks.remove(self._task_exits)
-        for request in list(self.pending):
+        left = [request for request, _ in self.local_work if request not in self.pending]
+        self.local_work.clear()
+        for request in (*self.pending, *left):
             request.drop()
         for file in self.files or ():
             if file is not None:
@@ -335,7 +361,7 @@ def _poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
     if queues is not None:
         queues.append(ring.wait)
     mask = POLLOUT | POLLWRNORM if ring.waiting_sqes < ring.sq_entries else 0
-    return mask | (POLLIN | POLLRDNORM if ring.ready or ring.overflow else 0)
+    return mask | (POLLIN | POLLRDNORM if ring.ready or ring.overflow or ring.local_work else 0)
 
 
 def _release(k: NetKernel, file: File) -> None:

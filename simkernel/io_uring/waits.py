@@ -12,6 +12,7 @@ from simkernel.fs.select import vfs_poll
 from simkernel.io_uring.op import refuse
 from simkernel.io_uring.request import PENDING, Request
 from simkernel.io_uring.ring import Begun, Ring
+from simkernel.kernel.body import Steps
 from simkernel.kernel.calls.time import read_pair
 from simkernel.kernel.task import WaitQueue
 from simkernel.net.face import NetKernel
@@ -32,9 +33,19 @@ def poll_add(k: NetKernel, request: Request) -> int:
         if request.task.past_works:
             request.cancel()
         elif not multi or not request.post_more(mask):
-            request.later(request.finish(mask))
+            request.end(mask)
 
-    request.woken = look
+    def deferred() -> Steps[None]:
+        request.queued = False
+        look()
+        yield from ()
+
+    def woken() -> None:
+        if not request.queued:
+            request.queued = True
+            request.ring.add_local_work(request, deferred)
+
+    request.woken = woken if request.ring.defers else look
     mask = vfs_poll(k, file, None) & request.events
     if mask and (not multi or not request.post_more(mask)):
         return mask

@@ -31,7 +31,7 @@ from arch.abi.time import (
 )
 from arch.errors import KernelError
 from simkernel.kernel.calls.cpu_clocks import cpu_clock_now, cpu_nanosleep, is_cpu_clock
-from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL
+from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL, KTIME_MAX
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import time_offsets
@@ -64,9 +64,6 @@ def read_timespec(k: KernelFace, addr: int, size: int | None = None) -> int:
     if seconds < 0 or not 0 <= ns < NSEC_PER_SEC:
         raise KernelError(EINVAL)
     return min(seconds * NSEC_PER_SEC + ns, KTIME_MAX)
-
-
-KTIME_MAX = (1 << 63) - 1
 
 
 def relative_ns(k: KernelFace, which: int, ns: int) -> int:
