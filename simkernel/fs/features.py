@@ -63,6 +63,7 @@ class Features:
         self.eventfd_id = has("5.2")  # a line of fdinfo
         self.epoll_fdinfo_pos = has("4.13")  # position, inode and device of a watched file
         self.fdinfo_for_all = has("5.14")  # /proc/PID/fdinfo is readable for all, and shows the inode
+        self.uffdio_continue = has("5.13")
         # of /dev/userfaultfd: since 6.2 (ab760791c0cf) free numbers are counted up from 256, before down from 127
         self.userfaultfd_minor = (257 if has("6.2") else 126) if has("6.1") else None
         # lines of /proc/PID/status

@@ -35,6 +35,8 @@ from arch.abi.userfaultfd import (
     UFFD_PAGEFAULT_FLAG_WRITE,
     UFFD_USER_MODE_ONLY,
     UFFDIO_API,
+    UFFDIO_CONTINUE,
+    UFFDIO_CONTINUE_MODE_DONTWAKE,
     UFFDIO_COPY,
     UFFDIO_COPY_MODE_DONTWAKE,
     UFFDIO_COPY_MODE_WP,
@@ -375,6 +377,9 @@ def _register(k: FsKernel, context: Context, arg: int) -> int:
     mm.split_at(end)
     for vma in mm.overlaps(start, end):
         vma.userfault, vma.watcher = bits, context
+    for vma in mm.overlaps(start, end):
+        if mm.find(vma.start) is vma:
+            mm.merge_anonymous(vma)
     if not bits & VM_UFFD_WP:
         protect(mm, start, end, False)
     ioctls = IOCTLS_OF_RANGE if bits & VM_UFFD_WP else IOCTLS_OF_RANGE & ~(1 << (UFFDIO_WRITEPROTECT & 0xFF))
@@ -472,6 +477,18 @@ def _zeropage(k: FsKernel, context: Context, arg: int) -> int:
     return _answer(k, context, start, length, done, arg + 24, bool(mode & UFFDIO_ZEROPAGE_MODE_DONTWAKE))
 
 
+def _continue(k: FsKernel, context: Context, arg: int) -> int:
+    """struct uffdio_continue: of memory whose pages are elsewhere already, which no watched area is.  EINVAL, ENOENT, EAGAIN."""
+    start, length, mode, _ = _words(k, arg, 4)
+    if context.changing:
+        return -EAGAIN
+    _check_range(k, start, length)
+    if mode & ~UFFDIO_CONTINUE_MODE_DONTWAKE:
+        return -EINVAL
+    vma = context.mm.find(start)
+    return -ENOENT if vma is None or start + length > vma.end or vma.watcher is None else -EINVAL
+
+
 def _writeprotect(k: FsKernel, context: Context, arg: int) -> int:
     """struct uffdio_writeprotect.  EINVAL, ENOENT."""
     start, length, mode = _words(k, arg, 3)
@@ -492,7 +509,7 @@ def _writeprotect(k: FsKernel, context: Context, arg: int) -> int:
 
 COMMANDS: dict[int, Callable[[FsKernel, Context, int], int]] = {
     UFFDIO_API: _api, UFFDIO_REGISTER: _register, UFFDIO_UNREGISTER: _unregister, UFFDIO_WAKE: _wake, UFFDIO_COPY: _copy,
-    UFFDIO_ZEROPAGE: _zeropage, UFFDIO_WRITEPROTECT: _writeprotect,
+    UFFDIO_ZEROPAGE: _zeropage, UFFDIO_WRITEPROTECT: _writeprotect, UFFDIO_CONTINUE: _continue,
 }  # fmt: skip
 
 
@@ -500,7 +517,7 @@ def _ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     context: Context = file.private_data
     if cmd != UFFDIO_API and context.features is None:
         raise KernelError(EINVAL, "UFFDIO_API comes first")
-    if cmd not in COMMANDS:
+    if cmd not in COMMANDS or (cmd == UFFDIO_CONTINUE and not k.vfs.names.uffdio_continue):
         raise KernelError(EINVAL, "no such ioctl of userfaultfd")
     return COMMANDS[cmd](k, context, arg)
 
