@@ -118,6 +118,7 @@ def fill(wire: Wire, dev: NetDevice, sch: Qdisc | None) -> bytes:
 
 
 def qdiscs(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
-    """tc_dump_qdisc(): the root of every device."""
+    """tc_dump_qdisc(): the root of every device, but not noop_qdisc of those that were never up."""
     for _, dev in sorted(request.net.devices.items()):
-        yield fill(wire, dev, dev.qdisc)
+        if dev.opened or dev.qdisc is not None:
+            yield fill(wire, dev, dev.qdisc)

@@ -277,6 +277,11 @@ def dump_qdiscs(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
             yield _shown_clsact(wire, index, found.kind)
 
 
+def dump_classes(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
+    """tc_dump_tclass(): no discipline here has any, nor is it asked whether there is such a device."""
+    return iter(())
+
+
 # -- filters --------------------------------------------------------------------------------------------------------------
 
 
@@ -433,7 +438,7 @@ def dump_filters(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
 
 register(RTM_GETQDISC, Row(RTM_NEWQDISC, dump=dump_qdiscs, one=get_qdisc))
 register(RTM_NEWTCLASS, Row(RTM_NEWTCLASS, change=change_class))
-register(RTM_GETTCLASS, Row(RTM_NEWTCLASS, change=change_class))
+register(RTM_GETTCLASS, Row(RTM_NEWTCLASS, dump=dump_classes, change=change_class))
 register(RTM_DELTCLASS, Row(RTM_NEWTCLASS, change=change_class))
 register(RTM_NEWQDISC, Row(RTM_NEWQDISC, change=new_qdisc))
 register(RTM_DELQDISC, Row(RTM_NEWQDISC, change=del_qdisc))
