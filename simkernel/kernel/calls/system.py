@@ -5,6 +5,8 @@ kernel/{sys,panic}.c, kernel/sched/syscalls, drivers/char/random.c, arch/*/kerne
 
 from __future__ import annotations
 
+import re
+
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EFAULT, EINVAL, ENODEV, EPERM
 from arch.abi.time import NSEC_PER_SEC
@@ -60,22 +62,36 @@ def store_uts(k: KernelFace, address: int, uts: UtsNamespace) -> None:
     )
 
 
+UNAME26 = 0x0020000  # include/uapi/linux/personality.h
+
+
+def _release(k: KernelFace, release: str) -> str:
+    """override_release(): programs that know no version above 2.6 are told one: 2.6.40 is 3.0, 2.6.60 every .0 since."""
+    if not k.current.personality & UNAME26:
+        return release
+    numbers = re.match(r"(\d+)\.(\d+)(?:\.\d+)?", release)
+    assert numbers is not None
+    return f"2.6.{(40 if numbers[1] == '3' else 60) + int(numbers[2])}{release[numbers.end() :]}"
+
+
+def _give_names(k: KernelFace, name: int) -> int:
+    """struct new_utsname."""
+    system, node, release, *rest = uname_fields(k)
+    fields = (system, node, _release(k, release), *rest)
+    k.usercopy.copy_to_user(name, b"".join(f.encode("utf-8", "surrogateescape")[:64].ljust(65, b"\0") for f in fields))
+    return 0
+
+
 @syscall("newuname", "struct new_utsname *name", source="kernel/sys.c")
 def sys_newuname(k: KernelFace, name: int) -> int:
     """EFAULT."""
-    k.usercopy.copy_to_user(
-        name, b"".join(f.encode("utf-8", "surrogateescape")[:64].ljust(65, b"\0") for f in uname_fields(k))
-    )
-    return 0
+    return _give_names(k, name)
 
 
 @syscall("uname", "struct new_utsname *name", source="kernel/sys.c")
 def sys_uname(k: KernelFace, name: int) -> int:
     """EFAULT."""
-    k.usercopy.copy_to_user(
-        name, b"".join(f.encode("utf-8", "surrogateescape")[:64].ljust(65, b"\0") for f in uname_fields(k))
-    )
-    return 0
+    return _give_names(k, name)
 
 
 def _may_name(k: KernelFace) -> Body:
