@@ -204,7 +204,7 @@ def _sleep(k: FsKernel, table: LockTable, wanted: Lock, flock: bool) -> Body:
     """locks_insert_block() and the wait."""
     entry = (wanted, flock)
     table.waiting.append(entry)
-    ret = yield k.wait(table.queue)
+    ret = yield k.wait(table.queue, exclusive=True)  # the oldest is woken first
     table.waiting = [other for other in table.waiting if other is not entry]
     return ret
 

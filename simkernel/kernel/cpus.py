@@ -232,6 +232,7 @@ class Cpus(Deadline):
             self.trace("sched_migrate_task", task.addr, rq.cpu)
             task.cpu = rq.cpu
             self.mirror.store_cpu(task)
+        rq.update_min_vruntime(rq.current.vruntime)  # who runs has moved on while this one slept
         task.vruntime = max(task.vruntime, rq.min_vruntime - WAKEUP_CREDIT_NS)
         if self.jitter is not None:
             task.vruntime += self.jitter.up_to(PLACEMENT_NS)

@@ -44,6 +44,7 @@ class HookWakes:
             return False
         if not task.prio_class or not current.prio_class:
             return None
+        rq.update_min_vruntime(current.vruntime)
         if max(task.vruntime, rq.min_vruntime - WAKEUP_CREDIT_NS) + WAKEUP_PREEMPTS_NS < current.vruntime:
             return None
         if not here:
