@@ -19,6 +19,7 @@ OVERCOMMIT_ALWAYS, OVERCOMMIT_NEVER = 1, 2
 PAGES_PER_KB = PAGE_SIZE // 1024
 ADMIN_RESERVE_PAGES = 8192 // PAGES_PER_KB  # vm.admin_reserve_kbytes
 USER_RESERVE_SHARE = 32  # of an address space, at most vm.user_reserve_kbytes
+ASKS_SINCE = "6.14"  # with a call of cap_capable(), which before was part of cap_vm_enough_memory() itself
 USER_RESERVE_PAGES = 131072 // PAGES_PER_KB
 
 
@@ -46,9 +47,16 @@ def commit_limit(k: KernelFace) -> int:
     return k.mm.total_ram_pages * k.mm.overcommit_ratio // 100
 
 
+def _admin(k: KernelFace) -> bool:
+    """cap_vm_enough_memory()."""
+    if k.version.at_least(ASKS_SINCE):
+        return k.has_capability(CAP_SYS_ADMIN, CAP_OPT_NOAUDIT)
+    return k.holds(CAP_SYS_ADMIN)
+
+
 def enough_memory(k: KernelFace, length: int) -> None:
     """__vm_enough_memory(): guessing, not more at once than there is; strictly, not more in all than the limit.  ENOMEM."""
-    admin = k.has_capability(CAP_SYS_ADMIN, CAP_OPT_NOAUDIT)  # cap_vm_enough_memory()
+    admin = _admin(k)
     mode, pages = k.mm.overcommit_memory, page_up(length) // PAGE_SIZE
     if mode == OVERCOMMIT_ALWAYS:
         return

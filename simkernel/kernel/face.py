@@ -306,11 +306,15 @@ class KernelFace:
 
     def has_capability(self, cap: int, opts: int = 0) -> bool:
         """The same where nothing is done for it: security hooks are not asked, it is not noted."""
-        task = self.current
-        has = bool(task.cred.cap_effective >> cap & 1) and "user" not in task.namespaces
+        has = self.holds(cap)
         if self.capable_watched:
             self.capable_seen(self.vfs.init_user_ns, cap, opts, has)
         return has
+
+    def holds(self, cap: int) -> bool:
+        """The current task has a capability where the machine asks for it, and nobody is told that somebody asked."""
+        task = self.current
+        return bool(task.cred.cap_effective >> cap & 1) and "user" not in task.namespaces
 
     def granted(self, ns: int, cap: int, opts: int = 0) -> bool:
         """A capability that the current task has is used, unless a security hook says no."""
