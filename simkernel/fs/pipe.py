@@ -295,11 +295,14 @@ def _pipe_read(k: FsKernel, iocb_addr: int, to: int, lock: int) -> Body:
         return 0
     file: File = iocb.file
     pipe = pipe_of(file.f_inode)
+    pages = it.count >= PAGE_SIZE
     while True:
         if pipe.bufs:
             copied = pipe.take(it)
             if pipe.wr_wait and not pipe.full:
+                pipe.wr_wait.sync = pages
                 yield k.wake(pipe.wr_wait)
+                pipe.wr_wait.sync = False
             elif pipe.wr_wait.on_wake:
                 k.wake_up(pipe.wr_wait)
             if not copied:
@@ -338,7 +341,7 @@ def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
         return 0
     file: File = iocb.file
     pipe = pipe_of(file.f_inode)
-    done = 0
+    done, pages = 0, it.count >= PAGE_SIZE
     ret = 0
     while True:
         if not pipe.readers:
@@ -356,7 +359,9 @@ def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
             done += added
             if was_empty:
                 if pipe.rd_wait:
+                    pipe.rd_wait.sync = pages
                     yield k.wake(pipe.rd_wait)
+                    pipe.rd_wait.sync = False
                 elif pipe.rd_wait.on_wake:
                     k.wake_up(pipe.rd_wait)
             elif pipe.rd_wait.on_wake or pipe.rd_wait:

@@ -12,6 +12,7 @@ from simkernel.kernel.hook_wakes import HookWakes
 from simkernel.kernel.task import Task, WaitQueue
 
 PIPE_MOST = 65536  # bytes of a call
+WHOLE_PAGES = 1  # with the address of a struct file: whole pages are asked for
 
 
 class HookBytes:
@@ -51,21 +52,21 @@ class PipeBodies:
         self.count = ctypes.c_uint64()
         self.bytes = (ctypes.c_char * PIPE_MOST)()
         self.moved = HookBytes(memoryview(self.bytes).cast("B"))
-        self.sleeper: tuple[Task, bool, int] | None = None  # who is to be woken: arguments of HookWakes.wake()
+        self.sleeper: tuple[Task, bool, int, bool] | None = None  # who is to be woken: arguments of HookWakes.wake()
 
     def asks_to_read(self, address: int) -> None:
-        """May the writer be woken?"""
-        self._ask(pipe_of(self.files[address].f_inode).wr_wait)
+        """May the writer be woken?  The lowest bit of the address says that whole pages are moved."""
+        self._ask(pipe_of(self.files[address & ~WHOLE_PAGES].f_inode).wr_wait, bool(address & WHOLE_PAGES))
 
     def asks_to_write(self, address: int) -> None:
         """May the reader be woken?"""
-        self._ask(pipe_of(self.files[address].f_inode).rd_wait)
+        self._ask(pipe_of(self.files[address & ~WHOLE_PAGES].f_inode).rd_wait, bool(address & WHOLE_PAGES))
 
-    def _ask(self, queue: WaitQueue) -> None:
+    def _ask(self, queue: WaitQueue, pages: bool) -> None:
         """Who sleeps on a queue: 0 if not, else one more than the ns that follow on the call."""
         task, end_ns = queue.waiters[0][0], self.count.value
-        anew = self.wakes.looks_anew(task, end_ns)
-        self.sleeper = None if anew is None else (task, anew, end_ns)
+        anew = self.wakes.looks_anew(task, end_ns, pages)
+        self.sleeper = None if anew is None else (task, anew, end_ns, pages)
         self.count.value = 0 if anew is None else 1 + (self.wakes.takes if anew else 0)
 
     def _wake(self) -> None:

@@ -49,7 +49,7 @@ from simkernel.fs.inode import File, Inode, Mount, SuperBlock
 from simkernel.fs.mounts import DAY_NS
 from simkernel.fs.pagecache import Mapping
 from simkernel.fs.pipe import PIPEFIFO_FOPS, Pipe
-from simkernel.fs.pipe_bodies import PIPE_MOST, PipeBodies
+from simkernel.fs.pipe_bodies import PIPE_MOST, WHOLE_PAGES, PipeBodies
 from simkernel.fs.tmpfs import SHMEM_FILE_OPERATIONS
 from simkernel.kernel.engine import HYPERCALL_NS
 from simkernel.kernel.runqueue import WAKEUP_PREEMPTS_NS
@@ -310,16 +310,20 @@ def wake_cost(s: Words, queue: int) -> int:
 
 
 @native
-def wake_follows(s: Words, file: int, queue: int, end: int) -> int:
+def wake_follows(s: Words, file: int, queue: int, count: int, end: int) -> int:
     """What comes behind the call, which would be over at `end`, since a sleeper is woken: ns, or FAILED.  Nothing has changed by then."""
     if not s[ASLEEP]:
         return 0
+    pages = 0
+    if count >= PAGE_SIZE:
+        pages = WHOLE_PAGES
     sleeper = at(at(at(at(queue + WAITERS) + ITEMS)) + FIRST_ITEM)
-    if s[ALONE] and as_uint(at(sleeper + VRUNTIME)) + WAKEUP_PREEMPTS_NS < as_uint(at(shared[Word.TASK] + VRUNTIME)):
+    behind = as_uint(at(sleeper + VRUNTIME)) + WAKEUP_PREEMPTS_NS < as_uint(at(shared[Word.TASK] + VRUNTIME))
+    if s[ALONE] and behind and not pages:
         decline()  # it would run at once, which Python would say, too
     set_at(s[PIPE_COUNT], end)
     shared[Word.VISITED] = 1
-    if call_python(s[PIPE_ASKS], as_uint(at(file + ADDR))):
+    if call_python(s[PIPE_ASKS], as_uint(at(file + ADDR)) + pages):
         return FAILED
     answer = at(s[PIPE_COUNT])
     if not answer:
@@ -388,7 +392,7 @@ def read_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> in
     inode = at(file + F_INODE)
     time = now + s[UNPROBED_BODY] + waking + as_uint(at(s[REALTIME]))
     touched = atime(s, at(at(file + F_PATH) + FIRST_ITEM), inode, time)
-    more = wake_follows(s, file, at(pipe + WR_WAIT), now + waking + s[UNPROBED_COST])
+    more = wake_follows(s, file, at(pipe + WR_WAIT), count, now + waking + s[UNPROBED_COST])
     if more == FAILED:
         return 0
     arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)
@@ -432,7 +436,7 @@ def write_pipe(s: Words, nr: int, fd: int, file: int, buf: int, count: int) -> i
     changes = as_uint(at(inode + MTIME)) != time or as_uint(at(inode + CTIME)) != time
     if changes and (as_uint(at(s[LISTENERS])) or not as_uint(at(inode + I_STATE))):
         decline()
-    more = wake_follows(s, file, at(pipe + RD_WAIT), now + waking + s[UNPROBED_COST])
+    more = wake_follows(s, file, at(pipe + RD_WAIT), count, now + waking + s[UNPROBED_COST])
     if more == FAILED:
         return 0
     arrive(s[UNPROBED_WALK], now, nr, fd, buf, count, as_uint(at(file + ADDR)), 0)

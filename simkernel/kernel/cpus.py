@@ -215,8 +215,8 @@ class Cpus(Deadline):
 
     # -- waking --------------------------------------------------------------------------------------------------
 
-    def activate(self, task: Task, wait_result: int) -> bool:
-        """The core of try_to_wake_up(): make a sleeper runnable; False when it was not asleep."""
+    def activate(self, task: Task, wait_result: int, sync: bool = False) -> bool:
+        """The core of try_to_wake_up(): make a sleeper runnable, with `sync` one that does not preempt; False when it was not asleep."""
         if task.state == TASK_RUNNING or task.state == TASK_DEAD:
             return False
         task.wait_result = wait_result
@@ -238,7 +238,7 @@ class Cpus(Deadline):
             task.vruntime += self.jitter.up_to(PLACEMENT_NS)
         self.enqueue(task, rq)
         self.trace("sched_wakeup", task.addr)
-        if rq.check_preempt_wakeup(task):
+        if not sync and rq.check_preempt_wakeup(task):
             self.deadline = 0
         return True
 

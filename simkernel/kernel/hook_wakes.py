@@ -27,8 +27,11 @@ class HookWakes:
         called = k.text.is_called(LEAVES)
         self.enters, self.takes = (HYPERCALL_NS, HYPERCALL_NS + (HYPERCALL_NS >> 1)) if called else (0, 0)
 
-    def looks_anew(self, task: Task, end_ns: int) -> bool | None:
-        """Whether a call that wakes the task and else would be over at `end_ns` looks at the deadline then; None: it is the kernel's."""
+    def looks_anew(self, task: Task, end_ns: int, sync: bool) -> bool | None:
+        """Whether a call that wakes the task and else would be over at `end_ns` looks at the deadline then; None: it is the kernel's.
+
+        `sync`: it is woken by somebody that will sleep soon, and does not preempt.
+        """
         k, cpus, points = self.k, self.k.cpus, self.points
         if cpus.groups is not None or cpus.jitter is not None or HOST_WORD[0]:
             return None
@@ -45,7 +48,8 @@ class HookWakes:
         if not task.prio_class or not current.prio_class:
             return None
         rq.update_min_vruntime(current.vruntime)
-        if max(task.vruntime, rq.min_vruntime - WAKEUP_CREDIT_NS) + WAKEUP_PREEMPTS_NS < current.vruntime:
+        behind = max(task.vruntime, rq.min_vruntime - WAKEUP_CREDIT_NS) + WAKEUP_PREEMPTS_NS < current.vruntime
+        if behind and not sync:
             return None
         if not here:
             return False
@@ -56,11 +60,11 @@ class HookWakes:
             return None
         return True
 
-    def wake(self, task: Task, anew: bool, end_ns: int) -> None:
+    def wake(self, task: Task, anew: bool, end_ns: int, sync: bool) -> None:
         """In the body, whose time it is: __wake_up(), try_to_wake_up(), and what looks_anew() has said."""
         k = self.k
         k.clock._now += 2 * HYPERCALL_NS
-        k.cpus.activate(task, 0)
+        k.cpus.activate(task, 0, sync)
         if anew:
             k.clock._now = end_ns + self.enters
             k.cpus.set_deadline()

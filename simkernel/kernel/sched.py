@@ -23,6 +23,7 @@ from simkernel.kernel.task import (
 )
 from simkernel.kernel.wait import tell
 
+WF_SYNC = 0x10  # kernel/sched/sched.h
 SM_PREEMPT = 1  # __schedule(): it would run on, as sched_switch shows
 
 
@@ -141,7 +142,7 @@ def kthread(k: KernelFace, create: int) -> Body:
 )
 def try_to_wake_up(k: KernelFace, p: int, state: int, wake_flags: int) -> int:
     """Make a sleeping task runnable; 1 when it was asleep."""
-    return int(k.cpus.activate(k.tasks.at(p), 0))
+    return int(k.cpus.activate(k.tasks.at(p), 0, bool(wake_flags & WF_SYNC)))
 
 
 @kernel_function("int default_wake_function(wait_queue_entry_t *curr, unsigned mode, int wake_flags, void *key)",
@@ -160,11 +161,11 @@ def __wake_up(k: KernelFace, head: int, mode: int, nr: int, key: int) -> Body:
     count = 0
     if queue is None:
         return 0
-    nr = tell(queue, nr)
+    nr, flags = tell(queue, nr), WF_SYNC if queue.sync else 0
     for task, exclusive in list(queue.waiters):
         if exclusive and nr < 0:
             continue
-        if (yield k.call("try_to_wake_up", task.addr, TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE, 0)):
+        if (yield k.call("try_to_wake_up", task.addr, TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE, flags)):
             count += 1
             if exclusive:
                 if nr == 1:

@@ -58,10 +58,11 @@ class WaitQueue:
     `__wake_up` (what a coroutine should use, so that probes see it: `yield k.wake(queue)`).
     """
 
-    __slots__ = ("addr", "name", "on_wake", "waiters")
+    __slots__ = ("addr", "name", "on_wake", "sync", "waiters")
 
     def __init__(self, name: str = "", addr: int = 0) -> None:
         self.name = name
+        self.sync = False  # wake_up_interruptible_sync_poll(): who wakes its sleepers now will sleep soon
         self.addr = addr  # kernel address of the wait_queue_head_t, 0 when it has none
         self.waiters: list[tuple[Task, bool]] = []  # (sleeper, exclusive)
         self.on_wake: dict[Callable[[], object], bool] = {}  # told in turn (epoll and the like); True: exclusive
