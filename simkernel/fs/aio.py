@@ -37,7 +37,7 @@ from simkernel.fs.inode import Dentry, File
 from simkernel.fs.read_write import ScratchPos, sync_iter, verify_area
 from simkernel.fs.select import PollWait, read_timespec, set_mask, vfs_poll
 from simkernel.fs.uio import import_iovec
-from simkernel.kernel.areas import Vma, VmOperations
+from simkernel.kernel.areas import Space, VmOperations
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
@@ -101,12 +101,15 @@ class RingArea(VmOperations):
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def moved(self, vma: Vma) -> None:
-        """aio_ring_mremap()."""
+    def moves(self, mm: Space, to: int) -> None:
+        """aio_ring_mremap(): only where the context is, while it is there.  EINVAL."""
         context = self.context
-        del context.mm.ioctx_table[context.id]
-        context.id = vma.start
-        context.mm.ioctx_table[context.id] = context
+        table = context.mm.ioctx_table
+        if mm is not context.mm or table.get(context.id) is not context:
+            raise KernelError(EINVAL, "not the ring of a context of this address space")
+        del table[context.id]
+        context.id = to
+        table[to] = context
 
 
 class Places:

@@ -302,8 +302,8 @@ class VmOperations(Protocol):
         """One area less."""
         return
 
-    def moved(self, vma: Vma) -> None:
-        """mremap: this area is where the other was before."""
+    def moves(self, mm: Space, to: int) -> None:
+        """mremap(): the area of this address space will lie at `to`.  KernelError: it may not."""
         return
 
     def splits(self) -> bool:

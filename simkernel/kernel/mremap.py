@@ -88,6 +88,8 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
         mm.split_at(old + old_size)
     vma = mm.find(old)
     assert vma is not None
+    if vma.ops is not None:
+        vma.ops.moves(mm, new)
     anon_vma_prepare(mm, vma)
     moved = vma.clone(old, old + old_size)
     moved.start, moved.end = new, new + new_size
@@ -103,8 +105,6 @@ def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) 
             mm.soft_dirty.add(new + page - old)
     for page in [page for page in mm.poisoned if old <= page < old + min(old_size, new_size)]:
         poison(mm, new + page - old)
-    if moved.ops is not None:
-        moved.ops.moved(moved)
     if moved.watcher is not None:
         told = moved.watcher.mremap_userfaultfd(old, new, old_size)
         if told is None:

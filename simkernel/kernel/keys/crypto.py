@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL, EMSGSIZE, ENOENT, ENOKEY, EOPNOTSUPP, EOVERFLOW
 from arch.errors import KernelError
+from arch.hosttime import check
 from simkernel.kernel.digests import DIGESTS, begin
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.keys.special import lookup
 from simkernel.kernel.keys.types import NEED_READ, NEED_SEARCH
 
-PRIME_BITS = 1536  # dh_check_params_length(): no less
-LIMB = 8  # bytes: results are as many as the prime has, in whole limbs
+PRIME_BYTES = 1536 // 8  # dh_check_params_length(): no fewer, zeros in front included
+MAX_EXTERN_MPI_BITS = 16384  # lib/mpi/mpicoder.c: larger numbers are not read
+LIMB = 64  # bits: results are as many bytes as the prime's value has in whole limbs
+WINDOW = 5  # bits of an exponent that are done at a time: 2 ms with the largest prime
 KDF_OUTPUT, KDF_OTHERINFO = 1024, 64  # KEYCTL_KDF_MAX_{OUTPUT,OI}_LEN
 ALGORITHM = 128  # CRYPTO_MAX_ALG_NAME
 PKEY_WORDS = ("enc=", "hash=")  # param_keys
@@ -61,6 +64,18 @@ def _derive(name: str, secret: bytes, size: int) -> bytes:
     return out[:size]
 
 
+def _power(base: int, exponent: int, modulus: int) -> int:
+    """mpi_powm(), some bits of the exponent at a time: whoever stops the host does not wait for all of it."""
+    powers = [1 % modulus]
+    while len(powers) < 1 << WINDOW:
+        powers.append(powers[-1] * base % modulus)
+    result = powers[0]
+    for at in range(-(-exponent.bit_length() // WINDOW) - 1, -1, -1):
+        check()
+        result = pow(result, 1 << WINDOW, modulus) * powers[exponent >> at * WINDOW & (1 << WINDOW) - 1] % modulus
+    return result
+
+
 def dh_compute(k: KernelFace, params: int, buffer: int, size: int, kdf: int) -> int:
     """base to the private key modulo prime, or what is derived from it.  EINVAL, EFAULT, EMSGSIZE, ENOENT, ENOKEY, EOPNOTSUPP, EOVERFLOW."""
     if not params or (not buffer and size):
@@ -69,15 +84,17 @@ def dh_compute(k: KernelFace, params: int, buffer: int, size: int, kdf: int) -> 
     derived = _kdf(k, kdf, size) if kdf else None
     private, prime, base = (int.from_bytes(raw[at : at + 4], k.mem.byteorder) for at in (0, 4, 8))
     p, g, x = (_number(k, serial) for serial in (prime, base, private))
-    modulus = int.from_bytes(p, "big")
-    if len(x) > len(p) or len(g) > len(p) or modulus.bit_length() < PRIME_BITS:
+    if len(x) > len(p) or len(g) > len(p) or len(p) < PRIME_BYTES:
         raise KernelError(EINVAL)
-    length = -(-len(p) // LIMB) * LIMB
+    modulus, number, exponent = (int.from_bytes(raw, "big") for raw in (p, g, x))
+    if not modulus or max(modulus, number, exponent).bit_length() > MAX_EXTERN_MPI_BITS:
+        raise KernelError(EINVAL)
+    length = -(-modulus.bit_length() // LIMB) * LIMB // 8
     if derived is None and size == 0:
         return length
     if derived is None and length > size:
         raise KernelError(EOVERFLOW)
-    secret = pow(int.from_bytes(g, "big"), int.from_bytes(x, "big"), modulus).to_bytes(length, "big")
+    secret = _power(number, exponent, modulus).to_bytes(length, "big")
     answer = secret if derived is None else _derive(derived[0], secret + derived[1], size)
     k.usercopy.copy_to_user(buffer, answer)
     return len(answer)

@@ -249,18 +249,23 @@ def link(keyring: Key, key: Key) -> None:
     if keyring.restricted:
         raise KernelError(keyring.restricted, "the keyring takes no more")
     if key.is_keyring:
-        _check_cycle(keyring, key)
+        _check_cycle(keyring, key, {})
     keyring.put(key)
 
 
-def _check_cycle(into: Key, key: Key, depth: int = 0) -> None:
-    """keyring_detect_cycle(): what a keyring holds is looked at before its depth."""
+def _check_cycle(into: Key, key: Key, deepest: dict[int, int], depth: int = 0) -> None:
+    """keyring_detect_cycle(): what a keyring holds is looked at before its depth.
+
+    `deepest`: by number of a keyring, how deep it was when nothing was found below it, which holds for less deep, too.
+    """
     if key is into or key.rings.get(into.place) is into:
         raise KernelError(EDEADLK, "a keyring in itself")
     if key.rings and depth >= KEYRING_SEARCH_MAX_DEPTH:
         raise KernelError(ELOOP)
     for child in key.rings.values():
-        _check_cycle(into, child, depth + 1)
+        if deepest.get(child.serial, -1) <= depth:
+            _check_cycle(into, child, deepest, depth + 1)
+    deepest[key.serial] = depth
 
 
 def unlink(keyring: Key, key: Key) -> None:

@@ -73,6 +73,26 @@ static void batches(long fd, int asked, int by_hand)
 	say(" %r\n", sys(__NR_io_destroy, ctx));
 }
 
+static void heirs(void)
+{
+	context ctx = 0;
+	say("setup %r", sys(__NR_io_setup, 200, &ctx));
+	struct ring *r = (void *)ctx;
+	ulong size = r->length + r->nr * sizeof(struct io_event), to = place(size);
+	long child = fork();
+	if (!child) {
+		say(" child moves %r", sys(__NR_mremap, ctx, size, size, 3, to));
+		say(" has %r\n", sys(__NR_io_getevents, ctx, 0, 1, ev, &none));
+		sys(__NR_exit_group, 0);
+	}
+	say("status %x parent has %r", wait_for(child), sys(__NR_io_getevents, ctx, 0, 1, ev, &none));
+	say(" moves a page %d", sys(__NR_mremap, ctx, 4096, 4096, 3, to) == (long)to);
+	say(" old name %r new %r", sys(__NR_io_getevents, ctx, 0, 1, ev, &none), sys(__NR_io_getevents, to, 0, 1, ev, &none));
+	say(" destroy %r", sys(__NR_io_destroy, to));
+	say(" what is left moves %r", sys(__NR_mremap, ctx + 4096, 4096, 4096, 3, to));
+	say(" or shrinks %d\n", sys(__NR_mremap, ctx + 4096, 8192, 4096, 0, 0) == (long)(ctx + 4096));
+}
+
 int main(int argc, char **argv)
 {
 	long fd = sys(__NR_openat, AT_FDCWD, "/aio-ring", O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -81,5 +101,6 @@ int main(int argc, char **argv)
 	int sizes[5] = { 1, 32, 63, 64, 200 };
 	for (int i = 0; i < 5; i++)
 		batches(fd, sizes[i], 0), batches(fd, sizes[i], 1);
+	heirs();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* Diffie-Hellman of keys: who may be a number, how long the result is, hashes that stretch it; what keyrings can do; no big keys.  not: i386 (its words are half as long) */
 #include "tiny.h"
 #define DH 23
-static unsigned char bytes[1200], out[1200];
+static unsigned char bytes[20000], out[4100];
 static int params[3];
 static struct { const char *hash; void *other; unsigned length, spare[8]; } kdf;
 
@@ -82,6 +82,18 @@ int main(int argc, char **argv)
 	dh("bad name", prime, two, private, 33, &kdf);
 	kdf.hash = "sha256";
 	dh("no key", 12345, two, private, 33, &kdf);
+	long most = add("user", "most", 2048, 0xff, 0), beyond = add("user", "beyond", 2049, 1, 0), farther = add("user", "farther", 20000, 0xff, 0);
+	dh("16384 bits", most, two, one, 0, 0);
+	dh("16384 bits", most, two, one, 2048, 0);
+	dh("16385 bits", beyond, two, one, 0, 0);
+	dh("160000 bits", farther, two, one, 0, 0);
+	dh("all of them", farther, farther, farther, 4000, 0);
+	memset(bytes, 0, sizeof bytes);
+	bytes[299] = 7, bytes[298] = 1;
+	long small = sys(__NR_add_key, "user", "small", bytes, 300, -2);
+	dh("small behind zeros", small, two, private, 0, 0);
+	dh("small behind zeros", small, two, private, 400, 0);
+	dh("long base below zeros", small, one, two, 400, 0);
 	say("revoke %r\n", sys(__NR_keyctl, 3, private));
 	dh("revoked", prime, two, private, 400, 0);
 	say("readable %r\n", sys(__NR_keyctl, 5, two, 0x3f3f0000 & ~0x02020000));

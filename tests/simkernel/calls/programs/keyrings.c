@@ -47,6 +47,23 @@ int main(int argc, char **argv)
 			say(" %r", ctl(8, a[0], b[n], 0, 0)), ctl(9, a[0], b[n], 0, 0);
 		say(" gone %r\n", ctl(9, b[0], a[i], 0, 0));
 	}
+	long layer[7][3];
+	for (int i = 0; i < 7; i++)
+		for (int n = 0; n < 3; n++) {
+			char of[3] = { 'l' + i, '0' + n, 0 };
+			layer[i][n] = ring(of, -3);
+			for (int up = 0; i && up < 3; up++)
+				ctl(8, layer[i][n], layer[i - 1][up], 0, 0);
+		}
+	long top = ring("top", -3), side = ring("side", -3);
+	say("through all layers: %r", ctl(8, top, layer[0][0], 0, 0));
+	say(" from the second %r from the first %r", ctl(8, top, layer[1][1], 0, 0), ctl(8, layer[6][0], side, 0, 0));
+	ctl(9, top, layer[0][0], 0, 0), ctl(9, top, layer[1][1], 0, 0);
+	say(" up %r", ctl(8, side, layer[0][2], 0, 0));
+	ctl(8, layer[3][1], side, 0, 0);
+	for (int i = 0; i < 7; i++)
+		say(" %r %r", ctl(8, layer[i][2], top, 0, 0), ctl(8, side, layer[i][0], 0, 0)), ctl(9, side, layer[i][0], 0, 0), ctl(9, layer[i][2], top, 0, 0);
+	say("\n");
 	static const unsigned perms[] = { 0x3f3f0000, 0x3d0000, 0x350000, 0x3d000000, 0x35000000, 0x3f000000, 0x02000000, 0x08000000, 0x080000, 0x020000, 0 };
 	char inner[] = "inner0", other[] = "other0";
 	for (unsigned i = 0; i < sizeof perms / sizeof *perms; i++) {
