@@ -1,30 +1,10 @@
 /* Landlock: sizes and flags of its calls, each right alone, layers, links and renames between directories, truncation, inheritance, tracing, mounts. */
-#include "tiny.h"
-#include <linux/landlock.h>
-#ifndef __NR_landlock_create_ruleset
-#define __NR_landlock_create_ruleset 444
-#define __NR_landlock_add_rule 445
-#define __NR_landlock_restrict_self 446
-#endif
+#include "tiny_landlock.h"
 #ifndef __NR_setresuid32
 #define __NR_setresuid32 __NR_setresuid
 #endif
 static long sign(long v) { return v < 0 ? v : 0; }
 static char page[8192];
-static long ruleset(unsigned long long handled)
-{
-	struct landlock_ruleset_attr attr;
-	memset(&attr, 0, sizeof(attr));
-	attr.handled_access_fs = handled;
-	return sys(__NR_landlock_create_ruleset, &attr, 8, 0);
-}
-static long rule(long set, const char *path, unsigned long long access)
-{
-	struct landlock_path_beneath_attr beneath = { access, (int)sys(__NR_openat, AT_FDCWD, path, O_PATH, 0) };
-	long ret = sys(__NR_landlock_add_rule, set, 1, &beneath, 0);
-	sys(__NR_close, beneath.parent_fd);
-	return ret;
-}
 static long enforce(long set) { return sys(__NR_landlock_restrict_self, set, 0); }
 static void closed(long fd) { if (fd >= 0) sys(__NR_close, fd); }
 static long opened(const char *path, long flags) { long fd = sys(__NR_openat, AT_FDCWD, path, flags, 0644); closed(fd); return sign(fd); }

@@ -1,29 +1,5 @@
 /* Who runs first on one CPU: a new task owes a turn, so its parent runs on; who is woken; who yields; sched_child_runs_first. */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-static int told[2];
-
-static void say(const char *what)
-{
-	write(told[1], what, strlen(what));
-}
-
-static void work(long us)
-{
-	struct timespec a, b;
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &b);
-	while ((b.tv_sec - a.tv_sec) * 1000000L + (b.tv_nsec - a.tv_nsec) / 1000 < us);
-}
+#include "turns.h"
 
 static void *thread(void *x)
 {

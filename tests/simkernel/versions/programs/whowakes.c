@@ -1,33 +1,10 @@
 /* Who runs when on one CPU: pipes back and forth, threads on one futex, children that become programs, end, or are of other priority. */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
+#include "turns.h"
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-static int told[2];
 static char *self;
-
-static void say(const char *what)
-{
-	write(told[1], what, strlen(what));
-}
-
-static void work(long us)
-{
-	struct timespec a, b;
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &b);
-	while ((b.tv_sec - a.tv_sec) * 1000000L + (b.tv_nsec - a.tv_nsec) / 1000 < us);
-}
 
 static void reap(void)
 {
